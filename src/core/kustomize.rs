@@ -25,8 +25,8 @@ use crate::sops::cipher::MARK;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 use crate::yaml::lines::line_of;
 use crate::yaml::read::{self as yaml, documents};
-use fields::{Field, KUSTOMIZATION, Shape, Use};
 pub use fields::needs_build;
+use fields::{Field, KUSTOMIZATION, Shape, Use};
 use paths::{joined, name_of};
 
 /// The names that a folder's kustomization may have.
@@ -135,8 +135,14 @@ impl Gathered {
 /// # Errors
 /// At the first thing that is refused or cannot be read.
 pub fn gather(tree: &mut dyn SourceTree, folder: &str) -> Result<Gathered, Trouble> {
-    let mut gathering =
-        Gathering { tree, folders: BTreeMap::new(), left: VecDeque::new(), files: 0, more: Vec::new(), done: Gathered::default() };
+    let mut gathering = Gathering {
+        tree,
+        folders: BTreeMap::new(),
+        left: VecDeque::new(),
+        files: 0,
+        more: Vec::new(),
+        done: Gathered::default(),
+    };
     let name = gathering.folder(folder);
     while let Some(folder) = gathering.left.pop_front() {
         gathering.kustomization(&folder)?;
@@ -197,16 +203,16 @@ impl Gathering<'_> {
 
     /// Reads the kustomization of a folder, and writes it anew.
     fn kustomization(&mut self, folder: &str) -> Result<(), Trouble> {
-        let mut there = NAMES.iter().map(|name| joined(folder, name)).filter(|path| self.tree.look(path) == Entry::File);
+        let mut there =
+            NAMES.iter().map(|name| joined(folder, name)).filter(|path| self.tree.look(path) == Entry::File);
         let (file, second) = (there.next(), there.next());
-        let shown = if folder.is_empty() { "." } else { folder };
         let Some(file) = file else {
             let help = "Name the folder of a kustomization, or remove `build` to read its manifests as they are.";
-            return Err(Trouble::new(shown, format!("{shown} has no kustomization.yaml"), help));
+            return Err(Trouble::new(folder, "it has no kustomization.yaml", help));
         };
         if second.is_some() {
             let help = "Keep one of kustomization.yaml, kustomization.yml and Kustomization.";
-            return Err(Trouble::new(shown, format!("{shown} has more than one kustomization"), help));
+            return Err(Trouble::new(folder, "it has more than one kustomization", help));
         }
         let text = self.text(&file)?;
         let mut interner = Interner::new();
@@ -231,12 +237,7 @@ impl Gathering<'_> {
     }
 
     /// Judges a map: no other fields than these, each in its shape.
-    fn map<'n>(
-        &mut self,
-        node: &'n Node,
-        fields: &[&'static [Field]],
-        spot: Spot<'_>,
-    ) -> Result<TreeMap<'n>, Trouble> {
+    fn map<'n>(&mut self, node: &'n Node, fields: &[&'static [Field]], spot: Spot<'_>) -> Result<TreeMap<'n>, Trouble> {
         if !node.is_map() {
             return Err(spot.wrong(format!("{} is no map", described(spot.field)), "Write a map."));
         }
@@ -323,7 +324,8 @@ impl Gathering<'_> {
             return Err(spot.wrong(format!("{} is a folder", shown(&path)), "Name a file."));
         }
         let bytes = Zeroizing::new(self.tree.bytes(&path)?);
-        self.judge(&bytes, of, spot).map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
+        self.judge(&bytes, of, spot)
+            .map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
         Ok(self.keep(spot, (&path, bytes)))
     }
 
@@ -411,3 +413,5 @@ fn shown(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 
+#[cfg(test)]
+mod tests;

@@ -522,7 +522,9 @@ impl SourceFile {
             if build.is_none() {
                 return Content::Files(FileGlobs { include: include.clone(), exclude: exclude.clone() });
             }
-            for (field, is_given) in [("include", include.patterns() != self::include().patterns()), ("exclude", !exclude.is_empty())] {
+            for (field, is_given) in
+                [("include", include.patterns() != self::include().patterns()), ("exclude", !exclude.is_empty())]
+            {
                 if is_given {
                     let message = "the kustomization says which files are built";
                     faults.add_at_key(&path.key(field), message, "Remove the field, or `build`.");
@@ -533,7 +535,8 @@ impl SourceFile {
         if let Some(DirectoryFile { path: folder, include, exclude, build }) = &self.directory {
             let content = content(*build, include, exclude, &path.key("directory"));
             SourcePlace::Directory { path: folder.clone(), content }
-        } else if let Some(GitFile { repository, reference, path: folder, include, exclude, build, limits }) = &self.git {
+        } else if let Some(GitFile { repository, reference, path: folder, include, exclude, build, limits }) = &self.git
+        {
             let content = content(*build, include, exclude, &path.key("git"));
             let folder = match folder.as_str() {
                 "" | "." | "./" => String::new(),

@@ -103,6 +103,7 @@ codes! {
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
     InlineSecret "inline-secret" Broken Error "What is published unsealed holds a value of a Secret, or what looks like a secret." Warning "for a label or an annotation of the Secret itself, which is left out";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
+    MixedSealing "mixed-sealing" Broken Error "A build put a readable value where the sealed document that it was built of seals all values.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
     InvalidObject "invalid-object" Broken Error "An object cannot be used as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
@@ -158,6 +159,7 @@ codes! {
     NotInGuest "not-in-guest" Fault Error "A guest cluster has not got what the bundle delivers to it." Warning "as long as the infrastructure of the Cluster is not provisioned";
     KindNotOnRegion "kind-not-on-region" Fault Error "The region does not serve a kind of the bundle, or not in the bundle's version.";
 
+    UnbuiltKustomization "unbuilt-kustomization" Notice Warning "A source has a kustomization that changes what its files say, and the files are read as they are.";
     NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders, or in a file there, is not what pouch published last.";
     ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";

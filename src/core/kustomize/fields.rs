@@ -69,7 +69,8 @@ pub(super) enum Runs {
     Other,
 }
 
-const NO_HELM: &str = "Render the chart into the tree, with helm template for example, and name the file under `resources`.";
+const NO_HELM: &str =
+    "Render the chart into the tree, with helm template for example, and name the file under `resources`.";
 
 const PATCH: &[Field] = &[("options", Any), ("patch", Any), ("path", File(Use::Patch)), ("target", Any)];
 
@@ -174,7 +175,16 @@ pub(super) const KSOPS: &[Field] = &[
 
 /// Fields of a kustomization that say no more than which files there are.
 const HARMLESS: [&str; 10] = [
-    "apiVersion", "bases", "buildMetadata", "configurations", "crds", "kind", "metadata", "openapi", "resources", "sortOptions",
+    "apiVersion",
+    "bases",
+    "buildMetadata",
+    "configurations",
+    "crds",
+    "kind",
+    "metadata",
+    "openapi",
+    "resources",
+    "sortOptions",
 ];
 
 /// Returns true if a kustomization makes other objects than stand in its files, so that these are not what is meant.
@@ -185,5 +195,7 @@ pub fn needs_build(kustomization: &Node) -> bool {
         Node::List(items) => items.is_empty(),
         value => value.is_map() && value.entries().is_empty(),
     };
-    kustomization.entries().iter().any(|(key, value)| !HARMLESS.contains(&&**key) && !is_empty(value))
+    let is_one =
+        kustomization.get("kind").is_none_or(|kind| matches!(kind.as_str(), Some("Kustomization" | "Component")));
+    is_one && kustomization.entries().iter().any(|(key, value)| !HARMLESS.contains(&&**key) && !is_empty(value))
 }

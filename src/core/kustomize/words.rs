@@ -22,7 +22,18 @@ const HOLDERS: [&str; 4] = ["configMapGenerator", "patches", "patchesJson6902", 
 
 /// The fields that name things, which a message must be able to tell.
 const NAMES: [&str; 12] = [
-    "apiVersion", "behavior", "envs", "files", "kind", "metadata", "name", "namespace", "op", "path", "target", "type",
+    "apiVersion",
+    "behavior",
+    "envs",
+    "files",
+    "kind",
+    "metadata",
+    "name",
+    "namespace",
+    "op",
+    "path",
+    "target",
+    "type",
 ];
 
 /// Returns true if the words may quote a value of a Secret, a patch or a generator.

@@ -15,12 +15,14 @@ pub struct Reason {
     pub help: String,
     /// The line of the file that it is about, from one, where one is.
     pub line: Option<u32>,
+    /// What is found about an object that cannot be opened for it.
+    pub code: Code,
 }
 
 impl Reason {
     /// Makes one about nothing smaller than a document.
     pub fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { why: why.into(), help: help.into(), line: None }
+        Self { why: why.into(), help: help.into(), line: None, code: Code::UndecryptableSource }
     }
 }
 

@@ -25,16 +25,16 @@ pub struct SealedDocument {
 }
 
 /// Why an encrypted object of a listed kind could not be opened.
-pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
+pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line, .. }: &Reason) -> Finding {
     let message = format!("a {kind} is encrypted and cannot be opened: {why}");
     Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help.clone())
 }
 
 /// Notes on an object that it cannot be opened.
-pub(super) fn close(object: &mut Object, Reason { why, help, line }: Reason) {
+pub(super) fn close(object: &mut Object, Reason { why, help, line, code }: Reason) {
     let message = format!("the {} is encrypted and cannot be opened: {why}", object.key.kind.kind);
     object.faults.retain(|fault| is_of_sources(fault.code));
-    object.faults.push(Fault { line, ..Fault::new(Code::UndecryptableSource, message, help) });
+    object.faults.push(Fault { line, ..Fault::new(code, message, help) });
 }
 
 /// Whether a fault is about what else the sources hold, whatever the object itself says.

@@ -103,7 +103,8 @@ mod tests {
 
     /// The values of an object, or why it has none.
     fn filled_by(rule: (&str, &str), built: &str) -> Result<Node, String> {
-        let sealed = "kind: Secret\nmetadata: {name: a}\ndata: {one: 'ENC[1]', two: 'ENC[2]', none: ''}\n";
+        let sealed =
+            "kind: Secret\nmetadata: {name: a}\ndata: {one: 'ENC[AES256_GCM,1]', two: 'ENC[AES256_GCM,2]', none: ''}\n";
         let open = "kind: Secret\nmetadata: {name: a}\ndata: {one: first, two: second, none: ''}\n";
         let rule = EncryptionRule::new(FIELDS.map(|field| (field == rule.0).then_some(rule.1))).unwrap();
         super::filled(&node(built), &node(sealed), &node(open), &rule).map_err(|error| error.to_string())
@@ -113,20 +114,21 @@ mod tests {
 
     #[test]
     fn an_object_gets_the_values_of_its_document_where_they_stand() {
-        let built = "kind: Secret\nmetadata: {name: p-a, namespace: b, labels: {x: y}}\ndata: {one: 'ENC[1]', none: ''}\nsops: {}\n";
+        let built = "kind: Secret\nmetadata: {name: p-a, namespace: b, labels: {x: y}}\ndata: {one: 'ENC[AES256_GCM,1]', none: ''}\nsops: {}\n";
         let open = "kind: Secret\nmetadata: {name: p-a, namespace: b, labels: {x: y}}\ndata: {one: first, none: ''}\n";
         assert!(filled_by(OWN, built) == Ok(node(open)));
     }
 
     #[test]
     fn a_value_that_was_moved_or_is_readable_is_named() {
-        let moved = |path: &str| format!("the sealed value at {path} does not stand there in the document that was sealed");
+        let moved =
+            |path: &str| format!("the sealed value at {path} does not stand there in the document that was sealed");
         for (built, path) in [
-            ("data: {one: 'ENC[2]'}\n", "data.one"),
-            ("data: {three: 'ENC[1]'}\n", "data.three"),
-            ("stringData: {one: 'ENC[1]'}\n", "stringData.one"),
-            ("metadata: {labels: {one: 'ENC[1]'}}\n", "metadata.labels.one"),
-            ("data: {one: ['ENC[1]']}\n", "data.one"),
+            ("data: {one: 'ENC[AES256_GCM,2]'}\n", "data.one"),
+            ("data: {three: 'ENC[AES256_GCM,1]'}\n", "data.three"),
+            ("stringData: {one: 'ENC[AES256_GCM,1]'}\n", "stringData.one"),
+            ("metadata: {labels: {one: 'ENC[AES256_GCM,1]'}}\n", "metadata.labels.one"),
+            ("data: {one: ['ENC[AES256_GCM,1]']}\n", "data.one"),
         ] {
             assert_eq!(filled_by(OWN, built).err(), Some(moved(path)), "{built}");
         }

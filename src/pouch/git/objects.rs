@@ -572,7 +572,8 @@ pub fn work_tree(folder: &Path) -> WorkTree {
 
 /// The top of the work tree around a folder, which is written without links; none if there is none.
 pub fn top_of(folder: &Path) -> Option<PathBuf> {
-    let top = opened(folder, RepositoryOpenFlags::empty()).ok()?.workdir().and_then(|top| std::fs::canonicalize(top).ok())?;
+    let top =
+        opened(folder, RepositoryOpenFlags::empty()).ok()?.workdir().and_then(|top| std::fs::canonicalize(top).ok())?;
     folder.starts_with(&top).then_some(top)
 }
 

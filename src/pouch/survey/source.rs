@@ -56,7 +56,7 @@ pub fn read(
     given: &Given<'_>,
     ahead: Option<Result<Fetched, SourceError>>,
 ) -> Result<Reading, SourceError> {
-    let reading = match &source.place {
+    let mut reading = match &source.place {
         SourcePlace::Directory { path, content: Content::Files(files) } => {
             directory::read(&source.name, path, files, given)
         }
@@ -73,6 +73,7 @@ pub fn read(
             return Err(SourceError::new(&source.name, message, "This is a bug in pouch; please report it."));
         }
     }?;
+    reading.tell_unbuilt(&source.name);
     Ok(reading)
 }
 

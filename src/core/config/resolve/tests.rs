@@ -11,7 +11,7 @@ mod place;
 mod source;
 
 use super::super::shape::{self, Unfit};
-use super::super::{Companions, RegionState, Resolution, SourcePlace, show};
+use super::super::{Companions, Content, RegionState, Resolution, SourcePlace, show};
 use super::*;
 use crate::yaml::emit::emit;
 use std::{assert_eq, println};
@@ -599,7 +599,7 @@ fn defaults_are_filled_in() {
     assert!(matches!(fleet.resolution, Resolution::AsWritten) && matches!(fleet.companions, Companions::Follow));
     let source = fleet.sources.first().unwrap();
     assert!(source.provides.cluster_scoped && source.provides.namespaces.matches("any") && !source.overrides);
-    let SourcePlace::Directory { files, .. } = &source.place else { panic!("{source:?}") };
+    let SourcePlace::Directory { content: Content::Files(files), .. } = &source.place else { panic!("{source:?}") };
     assert!(files.include.matches("a.yaml") && files.include.matches("a/b.json") && !files.include.matches("a.txt"));
     let region = &fleet.regions["eu-west"];
     assert_eq!((region.directory.as_str(), region.state), ("eu-west", RegionState::Active));

@@ -21,12 +21,12 @@ use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
-pub(super) use self::program::version;
 use self::output::{Known, Output};
+pub(super) use self::program::version;
 pub(super) use self::trees::{Commit, Folder};
 use super::budget::Meter;
 use super::document::{self, Form, Text};
-use super::reading::{Given, Reading, SourceError};
+use super::reading::{Given, Reading, SourceError, folder_of};
 use super::sealed::{Made, SealedFile};
 
 /// A tree from which a build may be given files. Paths are from its root, without `.` and `..`.
@@ -67,7 +67,8 @@ pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>
         return Err(SourceError::new(wanted.source, message, "Build less of it, or raise the limit."));
     }
     reading.held = meter.held();
-    Ok(reading.below((wanted.show)("")))
+    // What stands before the name of a file at the top.
+    Ok(reading.below(folder_of(&(wanted.show)("x"))))
 }
 
 fn refused(wanted: &Wanted<'_>, trouble: &Trouble) -> SourceError {
@@ -108,7 +109,8 @@ impl SourceTree for Reached<'_> {
         let means = self.meter.means();
         let read = means.time.spend(|| self.files.bytes(path, means.most_of_file()));
         let read = read.unwrap_or_else(|| Err("is not read: its source has no time left".to_owned()));
-        let bytes = read.map_err(|why| Trouble::new(path, format!("it {why}"), "Correct the file, or do not name it."))?;
+        let bytes =
+            read.map_err(|why| Trouble::new(path, format!("it {why}"), "Correct the file, or do not name it."))?;
         self.meter.file(bytes.len());
         match self.meter.passed() {
             None => Ok(bytes),
@@ -162,9 +164,8 @@ impl SourceTree for Reached<'_> {
 fn judge(path: &str, file: &SealedFile) -> Result<(), Trouble> {
     const NOTES: [&str; 2] = ["kustomize.config.k8s.io/needs-hash", "kustomize.config.k8s.io/behavior"];
     for part in &file.parts {
-        let wrong = |message: String, help: &str| {
-            Err(Trouble { line: Some(part.line), ..Trouble::new(path, message, help) })
-        };
+        let wrong =
+            |message: String, help: &str| Err(Trouble { line: Some(part.line), ..Trouble::new(path, message, help) });
         let [(node, _)] = &*part.documents else {
             let help = "Seal each manifest by itself, as a document of its own.";
             return wrong("a List is sealed as a whole, and kustomize takes its seal off".to_owned(), help);

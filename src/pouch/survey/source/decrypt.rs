@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::config::{Fleet, SourceLimits};
-use pouch_core::finding::Origin;
+use pouch_core::finding::{Code, Origin};
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
 use pouch_core::listing::few;
@@ -305,11 +305,16 @@ impl Vault {
 fn built(sealed: &Sealed, number: usize, part: &SealedPart, open: &Node) -> Result<Objects, Reason> {
     let filled = |(built, origin): &(Node, Origin)| {
         let filled = sealed.fill(number, built, open).map_err(|error| {
-            let help = match error {
-                BuiltError::Moved(_) => "Leave sealed values where they were sealed: no patch or replacement may move one.",
-                BuiltError::Mixed(_) => "Seal that value in the document itself, or keep it in a Secret of its own.",
+            let (code, help) = match error {
+                BuiltError::Moved(_) => {
+                    let help = "Leave sealed values where they were sealed: no patch or replacement may move one.";
+                    (Code::UndecryptableSource, help)
+                }
+                BuiltError::Mixed(_) => {
+                    (Code::MixedSealing, "Seal that value in the document itself, or keep it in a Secret of its own.")
+                }
             };
-            Reason::new(error.to_string(), help)
+            Reason { code, ..Reason::new(error.to_string(), help) }
         });
         Ok((filled?, origin.clone()))
     };
@@ -447,11 +452,7 @@ fn changed() -> Reason {
 /// The opened object with the kind, namespace and name of `sealed`, among those of a document.
 ///
 /// Positions would do but for comments among the items of a list, which are values as long as they are sealed.
-fn found(
-    parts: &[Result<Objects, Reason>],
-    at: usize,
-    sealed: &Node,
-) -> Result<Option<(Node, Origin)>, Reason> {
+fn found(parts: &[Result<Objects, Reason>], at: usize, sealed: &Node) -> Result<Option<(Node, Origin)>, Reason> {
     const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
     let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
     let Some(objects) = parts.get(at) else { return Ok(None) };

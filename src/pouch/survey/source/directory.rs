@@ -23,8 +23,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::again::Files;
-use super::build;
 use super::budget::{self, Found};
+use super::build;
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::Means;

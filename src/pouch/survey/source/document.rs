@@ -9,6 +9,7 @@ use pouch_core::blank;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
+use pouch_core::kustomize;
 use pouch_core::listing::counted;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Key, Node};
@@ -352,6 +353,10 @@ impl Text<'_> {
         written: Option<Written>,
         reading: &mut Reading,
     ) {
+        let name = self.path.rsplit(['/', ':']).next().unwrap_or_default();
+        if kustomize::NAMES.contains(&name) && kustomize::needs_build(&node) {
+            reading.unbuilt.insert(self.path.clone());
+        }
         let head = Head::of(&node);
         // A List has no name.
         let is_whole = head.as_ref().is_ok_and(|head| head.is_list(&node) || is_named(&node));

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use pouch_core::config::{BuildLimits, FileGlobs, Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::listing::few;
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
 use pouch_core::snapshot::{Admitted, FaultLine};
@@ -27,6 +28,9 @@ use crate::survey::time::Time;
 
 /// The most faults of one file, or of the paths of one source, that are told one by one.
 pub(super) const MOST_OF_FILE: usize = 1000;
+
+/// The most kustomizations that are named.
+const MOST_UNBUILT: usize = 3;
 
 /// What reading a source depends on beside the source itself.
 #[derive(Clone)]
@@ -79,6 +83,8 @@ pub struct Reading {
     pub unread_words: Vec<UnreadWords>,
     /// Files that could not be read to their ends: they may have held more than their words tell.
     pub torn: BTreeSet<Arc<str>>,
+    /// Kustomizations that make other objects than stand in the files.
+    pub(super) unbuilt: BTreeSet<Arc<str>>,
     /// The beginning of all paths of its files; none of a stream.
     pub root: Option<String>,
     /// What was refused or could not be read.
@@ -133,6 +139,7 @@ impl Reading {
         self.skipped += part.skipped;
         self.complete &= part.complete;
         self.torn.extend(part.torn);
+        self.unbuilt.extend(part.unbuilt);
         self.unread_words.extend(part.unread_words);
     }
 
@@ -193,6 +200,18 @@ impl Reading {
             let help = format!("{others} are left out. Correct the others, or exclude what is not a manifest.");
             self.lacks(Finding::new(Code::RefusedFile, message).at(&whole(source)).help(help));
         }
+    }
+
+    /// Says that files are read as they are although a kustomization changes what they say, if that is so.
+    pub(super) fn tell_unbuilt(&mut self, source: &SourceName) {
+        if self.unbuilt.is_empty() {
+            return;
+        }
+        let paths = few(self.unbuilt.iter(), self.unbuilt.len(), MOST_UNBUILT);
+        let message = format!("the files are read one by one, and a kustomization changes what they say: {paths}");
+        let help = "Add `build: kustomize` to the source, beside `path`, and let `path` be the folder of the kustomization that is \
+                    delivered. If the files are meant as they are, exclude \"**/kustomization.yaml\".";
+        self.findings.push(Finding::new(Code::UnbuiltKustomization, message).at(&whole(source)).help(help));
     }
 
     /// Takes the files of what was put aside.

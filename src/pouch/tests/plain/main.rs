@@ -28,6 +28,7 @@ mod argocd_cluster;
 mod attack;
 mod bad_input;
 mod budget;
+mod builds;
 mod check;
 mod churn;
 mod churn_laws;

@@ -1,8 +1,8 @@
 //! Output: the objects that kustomize prints, each held against the file that it comes from.
 //!
 //! An origin that kustomize writes is for messages alone: whoever writes the tree can write one. What SOPS sealed is told by
-//! itself: each sealed value stands once in the tree, so it says which document an object was built of. That its values are
-//! that document's is proved when it is opened.
+//! itself: its MAC stands in one file of the tree, so it says which document an object was built of. That its values are those
+//! of that document is proved when it is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -88,10 +88,12 @@ impl Known {
         self.sealed.push(file);
     }
 
-    /// The document that an object with a `sops` block was built of.
+    /// The document that an object with a `sops` block was built of: of several under one MAC the one that has its values.
     fn spot_of(&self, built: &Node, mac: &str) -> Option<Spot> {
-        let by_value = fingerprints(built).iter().find_map(|leaf| self.leaves.get(leaf)).copied();
-        by_value.or_else(|| self.macs.get(mac).copied().flatten())
+        let spot = self.macs.get(mac)?;
+        let is_its = |(file, _): &Spot| self.sealed.get(*file).is_some_and(|file| *file.mac == *mac);
+        let by_value = || fingerprints(built).iter().filter_map(|leaf| self.leaves.get(leaf)).copied().find(is_its);
+        spot.or_else(by_value)
     }
 }
 
@@ -155,7 +157,6 @@ impl Output<'_> {
         let stated = self.known.stated.get(&spot).cloned().flatten();
         let (number, document) = spot;
         let Some(file) = self.known.sealed.get_mut(number) else { return };
-        let is_its = sealed::mac(&node).as_ref() == Some(&file.mac);
         let Some(part) = file.parts.get_mut(document) else { return };
         let namespace = node.str_at(&["metadata", "namespace"]).filter(|text| !text.is_empty());
         let is_elsewhere = stated.as_deref().is_some_and(|stated| Some(stated) != namespace);
@@ -166,9 +167,6 @@ impl Output<'_> {
             let objects: BTreeSet<String> = part.documents.iter().map(|(node, _)| named(node)).collect();
             let why = format!("several objects were built of one sealed document: {}", few(&objects, objects.len(), 3));
             part.closed = Some(Reason::new(why, "Seal a document for each object."));
-        } else if !is_its {
-            let why = "it has a sealed value of one document, and the sops block of another";
-            part.closed = Some(Reason::new(why, "Leave sealed values, and the block, where they were sealed."));
         } else if moved {
             let stated = stated.as_deref().unwrap_or_default();
             let why = format!("it was sealed for namespace {stated}, and the build puts it into another");
@@ -194,7 +192,9 @@ impl Output<'_> {
         let of_kind = || file.documents.iter().filter(|(its, _, _)| Some(&**its) == kind);
         // A build may have put something before and behind the name.
         let is_in = |(_, its, _): &&(String, String, u32)| name.contains(&**its);
-        let found = of_kind().find(|(_, its, _)| *its == name).or_else(|| of_kind().filter(is_in).max_by_key(|(_, its, _)| its.len()));
+        let found = of_kind()
+            .find(|(_, its, _)| *its == name)
+            .or_else(|| of_kind().filter(is_in).max_by_key(|(_, its, _)| its.len()));
         (file.shown.clone(), found.map_or(1, |(_, _, line)| *line))
     }
 
@@ -211,7 +211,8 @@ impl Output<'_> {
 /// Kind and name of an object.
 fn named(node: &Node) -> String {
     let word = |path: &[&str]| node.str_at(path).unwrap_or("?").to_owned();
-    let namespace = node.str_at(&["metadata", "namespace"]).map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let namespace =
+        node.str_at(&["metadata", "namespace"]).map(|namespace| format!("{namespace}/")).unwrap_or_default();
     format!("{} {namespace}{}", word(&["kind"]), word(&["metadata", "name"]))
 }
 

@@ -71,11 +71,17 @@ pub(super) fn build(
             match gathered.told(&told) {
                 Some(told) => {
                     let told = words(&told, &[]).end();
-                    wrong(format!("kustomize does not build it: {told}"), "Correct the tree: kustomize build says the same.")
+                    wrong(
+                        format!("kustomize does not build it: {told}"),
+                        "Correct the tree: kustomize build says the same.",
+                    )
                 }
                 None => {
                     let help = "Run kustomize build in a checkout to see them.";
-                    wrong("kustomize does not build it, and its words are not shown: they hold a value".to_owned(), help)
+                    wrong(
+                        "kustomize does not build it, and its words are not shown: they hold a value".to_owned(),
+                        help,
+                    )
                 }
             }
         }
@@ -181,7 +187,10 @@ mod tests {
     fn a_release_is_found_in_what_any_version_tells() {
         for (told, release) in [
             ("v5.8.1\n", Some((5, "v5.8.1"))),
-            ("{Version:kustomize/v3.9.4 GitCommit:f0c4bb3 BuildDate:2021-02-09T19:22:06Z GoOs:linux}", Some((3, "v3.9.4"))),
+            (
+                "{Version:kustomize/v3.9.4 GitCommit:f0c4bb3 BuildDate:2021-02-09T19:22:06Z GoOs:linux}",
+                Some((3, "v3.9.4")),
+            ),
             ("{Version:kustomize/v4.5.7 GitCommit:56d82a8}", Some((4, "v4.5.7"))),
             ("v6.0.0-rc.1", Some((6, "v6.0.0-rc.1"))),
             ("(devel)", None),

@@ -1,0 +1,282 @@
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::*;
+
+/// Files by their paths; what is no file is written as its kind in angle brackets.
+struct Files(BTreeMap<String, String>);
+
+impl SourceTree for Files {
+    fn look(&mut self, path: &str) -> Entry {
+        let below = format!("{path}/");
+        match self.0.get(path).map(String::as_str) {
+            Some("<link>") => Entry::Other("is a symlink"),
+            Some(_) => Entry::File,
+            None if path.is_empty() || self.0.keys().any(|file| file.starts_with(&below)) => Entry::Folder,
+            None => Entry::Nothing,
+        }
+    }
+
+    fn bytes(&mut self, path: &str) -> Result<Vec<u8>, Trouble> {
+        self.0.get(path).map(|text| text.as_bytes().to_vec()).ok_or_else(|| Trouble::new(path, "is not there", ""))
+    }
+
+    fn resources(&mut self, path: &str) -> Result<Zeroizing<String>, Trouble> {
+        self.bytes(path).map(|bytes| Zeroizing::new(String::from_utf8(bytes).unwrap()))
+    }
+}
+
+fn gathered(folder: &str, files: &[(&str, &str)]) -> Result<Gathered, Trouble> {
+    let files = files.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
+    gather(&mut Files(files.collect()), folder)
+}
+
+/// A file of what is built.
+fn text<'g>(gathered: &'g Gathered, path: &str) -> &'g str {
+    core::str::from_utf8(gathered.files.get(path).unwrap()).unwrap()
+}
+
+/// Why the kustomization of a folder is not built, where the folder has a few files that could be.
+fn refused(kustomization: &str) -> Option<String> {
+    let files = [
+        ("k/kustomization.yaml", kustomization),
+        ("k/a.yaml", "kind: A\n"),
+        ("k/link", "<link>"),
+        ("k/sealed.yaml", "data: {x: 'ENC[AES256_GCM,data:x]'}\n"),
+        ("k/key", "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ\n"),
+        ("k/patch.yaml", "kind: A\n"),
+        ("k/gen/ksops.yaml", "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\nfiles: [a.yaml]\n"),
+        ("k/gen/from.yaml", "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\nsecretFrom: []\n"),
+        ("k/gen/builtin.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: x}\nprefix: p-\n"),
+        ("k/gen/exec.yaml", "apiVersion: example.com/v1\nkind: Anything\nmetadata: {name: x}\n"),
+        ("base/kustomization.yaml", "resources: []\n"),
+        (".git/config", "[remote]\n"),
+        ("github.com/a/kustomization.yaml", "resources: []\n"),
+    ];
+    gathered("k", &files).err().map(|trouble| {
+        assert!(!trouble.help.is_empty() && !trouble.message.ends_with('.'), "{trouble:?}");
+        format!("{}:{}: {}", trouble.path, trouble.line.unwrap_or_default(), trouble.message)
+    })
+}
+
+#[test]
+fn what_is_reached_has_names_of_our_own_and_stands_beside_what_names_it() {
+    let gathered = gathered(
+        "over/lay",
+        &[
+            (
+                "over/lay/kustomization.yaml",
+                "resources: [../../base, ../../github.com/x]\npatches: [{path: ../p.yaml}]\nnamePrefix: a-\n\
+                 secretGenerator: [{name: s, files: [../../base/key.pem, k=own.txt]}]\ngenerators: [ksops.yaml]\n",
+            ),
+            ("over/p.yaml", "kind: A\nspec: {x: 1}\n"),
+            ("over/lay/own.txt", "text\n"),
+            ("over/lay/ksops.yaml", "apiVersion: viaduct.ai/v1\nkind: ksops\nfiles: [../../base/sealed.yaml]\n"),
+            ("base/key.pem", "pem\n"),
+            ("base/sealed.yaml", "kind: Secret\n"),
+            ("base/kustomization.yml", "resources: [r.yaml]\n"),
+            ("base/r.yaml", "kind: R\n"),
+            ("github.com/x/Kustomization", "resources: []\n"),
+        ],
+    )
+    .ok()
+    .unwrap();
+    let names: Vec<&str> = gathered.files.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "pouch-d0/kustomization.yaml",
+            "pouch-d0/pouch-f0.yaml",
+            "pouch-d0/pouch-f1.yaml",
+            "pouch-d0/pouch-f2.yaml",
+            "pouch-d0/pouch-f3.yaml",
+            "pouch-d1/kustomization.yaml",
+            "pouch-d1/pouch-f4.yaml",
+            "pouch-d2/kustomization.yaml",
+            "pouch-top/kustomization.yaml"
+        ]
+    );
+    // The resource of KSOPS is one like others; no other word of the kustomization is lost.
+    assert_eq!(
+        text(&gathered, "pouch-d0/kustomization.yaml"),
+        "generators: []\nnamePrefix: a-\npatches:\n- path: pouch-f1.yaml\nresources:\n- ../pouch-d1\n- ../pouch-d2\n- pouch-f0.yaml\n\
+         secretGenerator:\n- files:\n  - key.pem=pouch-f2.yaml\n  - k=pouch-f3.yaml\n  name: s\n"
+    );
+    let told = gathered.told("no such thing in pouch-d0/pouch-f1.yaml of pouch-d1, pouch-d10 and pouch-top");
+    assert_eq!(told.as_deref(), Some("no such thing in over/p.yaml of base, base0 and pouch-top"));
+    assert_eq!(gathered.path("../pouch-d1/pouch-f4.yaml"), Some("base/r.yaml"));
+    assert_eq!(gathered.path("../../etc/passwd"), None);
+}
+
+/// Each line of a kustomization, and the beginning of what is said of it. The fields stand in `k/kustomization.yaml`.
+const REFUSED: &[(&str, &str)] = &[
+    // Outside, by every kind of path, and by every field that takes one.
+    ("resources: [/etc/passwd]", "is an absolute path"),
+    ("resources: [../../etc/passwd]", "leads out of the tree"),
+    ("resources: ['']", "leads out of the tree"),
+    ("resources: [link]", "is a symlink"),
+    ("resources: [../.git/config]", "is git's own"),
+    ("resources: [../.GIT/config]", "is git's own"),
+    ("resources: [missing.yaml]", "is no file or folder of the tree"),
+    ("resources: ['https://example.com/a.yaml']", "is somewhere else"),
+    ("resources: ['git@github.com:a/b']", "is somewhere else"),
+    ("resources: ['github.com/a/b?ref=v1']", "is somewhere else"),
+    ("resources: ['file:///etc/passwd']", "is somewhere else"),
+    ("bases: ['https://example.com/a']", "is somewhere else"),
+    ("components: ['https://example.com/a']", "is somewhere else"),
+    ("components: [a.yaml]", "is no folder"),
+    ("crds: ['https://example.com/a']", "is somewhere else"),
+    ("configurations: [/etc/passwd]", "is an absolute path"),
+    ("openapi: {path: /etc/passwd}", "is an absolute path"),
+    ("patches: [{path: /etc/passwd}]", "is an absolute path"),
+    ("patchesJson6902: [{path: /etc/passwd}]", "is an absolute path"),
+    ("patchesStrategicMerge: [/etc/passwd]", "is an absolute path"),
+    ("patchesStrategicMerge: ['https://example.com/a']", "is somewhere else"),
+    ("replacements: [{path: /etc/passwd}]", "is an absolute path"),
+    ("configMapGenerator: [{files: [/etc/passwd]}]", "is an absolute path"),
+    ("configMapGenerator: [{files: ['x=https://example.com/a']}]", "is somewhere else"),
+    ("configMapGenerator: [{envs: [/etc/passwd]}]", "is an absolute path"),
+    ("configMapGenerator: [{env: /etc/passwd}]", "is an absolute path"),
+    ("secretGenerator: [{files: ['x=/proc/self/environ']}]", "is an absolute path"),
+    ("secretGenerator: [{files: ['x=a=/etc/passwd']}]", "has a path with ="),
+    ("secretGenerator: [{files: [link]}]", "is a symlink"),
+    ("secretGenerator: [{files: [../base]}]", "is a folder"),
+    ("generators: [/etc/passwd]", "is an absolute path"),
+    ("generators: ['https://example.com/a']", "is somewhere else"),
+    ("transformers: [gen]", "is a folder of configs"),
+    ("validators: [../../x]", "leads out of the tree"),
+    // Configs, from files and in place.
+    ("generators: [gen/exec.yaml]", "is a plugin"),
+    ("generators: [gen/from.yaml]", "secretFrom is not built"),
+    ("transformers: [gen/ksops.yaml]", "is a plugin"),
+    (
+        "generators: [\"apiVersion: builtin\\nkind: SecretGenerator\\nmetadata: {name: x}\\nfiles: [x=/proc/self/status]\\n\"]",
+        "is an absolute path",
+    ),
+    (
+        "generators: [\"apiVersion: builtin\\nkind: SecretGenerator\\nmetadata: {name: x}\\nFiles: [x=/proc/self/status]\\n\"]",
+        "has a field \"Files\"",
+    ),
+    ("generators: [\"apiVersion: builtin\\nkind: HelmChartInflationGenerator\\nname: x\\n\"]", "is a plugin"),
+    ("generators: ['{apiVersion: example.com/v1, kind: X}']", "is a plugin"),
+    ("transformers: [\"apiVersion: builtin\\nkind: PatchTransformer\\npath: /etc/passwd\\n\"]", "is an absolute path"),
+    (
+        "transformers: [\"apiVersion: builtin\\nkind: ValueAddTransformer\\ntargetFilePath: /etc/passwd\\n\"]",
+        "is a plugin",
+    ),
+    (
+        "transformers: [\"apiVersion: builtin\\nkind: PrefixTransformer\\nmetadata: {annotations: {config.kubernetes.io/function: x}}\\n\"]",
+        "is a function",
+    ),
+    // Fields that are unknown, spelled otherwise, twice, or run something.
+    ("Resources: [a.yaml]", "has a field \"Resources\""),
+    ("resource: [a.yaml]", "has a field \"resource\""),
+    ("configMapGenerator: [{Files: [/etc/passwd]}]", "has a field \"Files\""),
+    ("resources: [a.yaml]\nresources: [/etc/passwd]", "is here for the second time"),
+    ("helmCharts: [{name: x}]", "helmCharts is not built"),
+    ("helmChartInflationGenerator: [{name: x}]", "helmChartInflationGenerator is not built"),
+    ("helmGlobals: {chartHome: /}", "helmGlobals is not built"),
+    ("resources: a.yaml", "is no list"),
+    ("resources: [1]", "holds no path"),
+    ("patches: [x]", "is no map"),
+    ("a: b\n---\nc: d", "not exactly one document"),
+    // What SOPS sealed, where no MAC could be proved, and keys.
+    ("patches: [{path: sealed.yaml}]", "is sealed by SOPS"),
+    ("patchesStrategicMerge: ['{data: {x: \"ENC[AES256_GCM,data:x]\"}}']", "is sealed by SOPS"),
+    ("secretGenerator: [{envs: [sealed.yaml]}]", "is sealed by SOPS"),
+    ("secretGenerator: [{files: [sealed.yaml]}]", "is sealed by SOPS"),
+    ("configMapGenerator: [{files: [key]}]", "holds a secret key"),
+];
+
+#[test]
+fn nothing_but_the_tree_is_reached() {
+    for (line, said) in REFUSED {
+        let refused = refused(&format!("namespace: x\n{line}\n")).unwrap_or_else(|| panic!("{line} is built"));
+        assert!(refused.starts_with("k/") && refused.contains(said), "{line}\n{refused}");
+    }
+}
+
+#[test]
+fn what_is_like_it_and_inside_is_built() {
+    for line in [
+        "resources: [a.yaml, ../base, ../github.com/a, ./../k/../base]",
+        "bases: [../base]",
+        "components: [../base]",
+        "crds: [a.yaml]",
+        "configurations: [a.yaml]",
+        "openapi: {path: a.yaml}",
+        "patches: [{path: patch.yaml, target: {kind: A}}]",
+        "patchesStrategicMerge: [patch.yaml, '{kind: A}']",
+        "replacements: [{path: a.yaml}, {source: {kind: A}, targets: []}]",
+        "configMapGenerator: [{name: x, files: [a.yaml, b=a.yaml], envs: [a.yaml], literals: [a=b]}]",
+        "secretGenerator: [{name: x, type: Opaque, options: {disableNameSuffixHash: true}}]",
+        "generators: [gen/ksops.yaml]",
+        "transformers: [gen/builtin.yaml, '{apiVersion: builtin, kind: SuffixTransformer, suffix: x}']",
+        "helmCharts:",
+        "labels: [{pairs: {a: b}, includeSelectors: true}]",
+    ] {
+        assert_eq!(refused(&format!("namespace: x\n{line}\n")), None, "{line}");
+    }
+}
+
+#[test]
+fn a_fault_is_told_with_its_line_and_the_nearest_field() {
+    assert_eq!(
+        refused("namespace: x\nresources:\n- a.yaml\nnamePrefx: y\n").as_deref(),
+        Some("k/kustomization.yaml:4: it has a field \"namePrefx\" that is not built")
+    );
+    let files = [("kustomization.yaml", "namePrefx: y\n")];
+    let help = gathered("", &files).err().unwrap().help;
+    assert!(help.starts_with("Did you mean namePrefix? "), "{help}");
+}
+
+#[test]
+fn a_folder_needs_one_kustomization() {
+    let none = gathered("x", &[("x/a.yaml", "kind: A\n")]).err().unwrap();
+    assert_eq!((&*none.path, &*none.message), ("x", "it has no kustomization.yaml"));
+    let two = [("kustomization.yaml", "resources: []\n"), ("kustomization.yml", "resources: []\n")];
+    assert_eq!(gathered("", &two).err().unwrap().message, "it has more than one kustomization");
+}
+
+#[test]
+fn words_that_quote_a_value_are_not_told() {
+    let gathered = gathered(
+        "",
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [s.yaml, c.yaml]\npatches: [{path: p.yaml, target: {kind: Secret, name: target-name}}]\n\
+                 secretGenerator: [{name: generated, literals: [password=in-a-literal], envs: [e.env]}]\n",
+            ),
+            ("s.yaml", "kind: Secret\nmetadata: {name: secret-name}\nstringData: {a: in-a-secret}\n"),
+            ("c.yaml", "kind: ConfigMap\nmetadata: {name: map-name}\ndata: {a: in-a-map}\n"),
+            ("p.yaml", "- op: replace\n  path: /stringData/a\n  value: in-a-patch\n"),
+            ("e.env", "TOKEN=in-an-env-file\n"),
+        ],
+    )
+    .ok()
+    .unwrap();
+    for value in ["in-a-secret", "in-a-patch", "password=in-a-literal", "TOKEN=in-an-env-file"] {
+        assert_eq!(gathered.told(&format!("cannot use \"{value}\" here")), None, "{value}");
+    }
+    let told = "no matches for secret-name, map-name, target-name and generated; /stringData/a; in-a-map";
+    assert_eq!(gathered.told(told).as_deref(), Some(told));
+}
+
+#[test]
+fn a_kustomization_that_changes_objects_needs_a_build() {
+    let needs = |text: &str| needs_build(&yaml::read(&yaml::Document::whole(text), &mut Interner::new()).unwrap());
+    for text in
+        ["patches: [{path: a}]", "namespace: x", "components: [a]", "generators: [a]", "secretGenerator: [{name: a}]"]
+    {
+        assert!(needs(text), "{text}");
+    }
+    for text in [
+        "resources: [a]",
+        "apiVersion: a\nkind: Kustomization\nresources: []\npatches: []\nnamespace: ''",
+        "{}",
+        "kind: ConfigMap\ndata: {a: b}",
+    ] {
+        assert!(!needs(text), "{text}");
+    }
+}

@@ -1,0 +1,398 @@
+//! Sources that kustomize builds, by the real kustomize and sops.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::fleet::{CANARY, EU, Fleet, Ran, credential, secret};
+use crate::support::proof::Programs;
+use crate::support::{Age, Sops, printed, root, run, tool};
+
+/// A fleet with one source, which builds the folder `tree/over` of a repository.
+struct Built {
+    fleet: Fleet,
+    sops: Sops,
+    recipient: String,
+    kustomize: PathBuf,
+}
+
+const PLACE: &str = "directory: {path: tree/over, build: kustomize}, decryption: {ageIdentityFile: keys/own.txt}";
+
+impl Built {
+    /// None, loudly, where a program is absent.
+    fn new() -> Option<Self> {
+        let (sops, age, kustomize) = (Sops::find()?, Age::find()?, tool("kustomize")?);
+        let fleet = Fleet::new();
+        fs::create_dir(fleet.path("keys")).unwrap();
+        let recipient = age.keygen(&fleet.path("keys/own.txt"));
+        fleet.configure("directory: {path: manifests}", PLACE);
+        fs::create_dir_all(fleet.path("tree/.git")).unwrap();
+        let built = Self { fleet, sops, recipient, kustomize };
+        built.git(&["init", "--quiet", "--initial-branch=main"]);
+        Some(built)
+    }
+
+    /// The same with a base of a Credential and its sealed Secret, neither of which says its namespace, and an overlay that does.
+    fn with_base() -> Option<Self> {
+        let built = Self::new()?;
+        let credential = credential("eu", "x", "aws", ["v1", "Secret", "aws"]).replace(", namespace: x", "");
+        built.write("base/credential.yaml", &credential);
+        built.sealed("base/secret.yaml", "", "aws", &format!("token: {CANARY}"));
+        built.write("base/kustomization.yaml", "resources: [credential.yaml, secret.yaml]\n");
+        built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base]\n");
+        Some(built)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        self.fleet.write(&format!("tree/{path}"), text);
+    }
+
+    /// Writes a Secret that sops sealed; `namespace` is empty for none.
+    fn sealed(&self, path: &str, namespace: &str, name: &str, entries: &str) {
+        let text = secret(if namespace.is_empty() { "x" } else { namespace }, name, entries);
+        let text = if namespace.is_empty() { text.replace(", namespace: x", "") } else { text };
+        self.write(path, &text);
+        self.seal(path);
+    }
+
+    /// Seals a file in place.
+    fn seal(&self, path: &str) {
+        let file = self.fleet.path(&format!("tree/{path}"));
+        fs::write(&file, self.sops.sealed(&file, &self.recipient)).unwrap();
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let folder = self.fleet.path("tree");
+        let words = ["-C".as_ref(), folder.as_os_str()].into_iter().chain(arguments.iter().map(|word| word.as_ref()));
+        let identity = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let settings: Vec<_> = identity.iter().map(|name| (*name, "x".as_ref())).collect();
+        printed("git".as_ref(), &run("git".as_ref(), words, &settings));
+    }
+
+    /// Commits the tree, and gives the commit.
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", "tree"]);
+    }
+
+    /// Lets the source be the repository's commit.
+    fn from_git(&self) {
+        self.commit();
+        self.fleet.configure("directory: {path: tree/over,", "git: {repository: tree, ref: main, path: over,");
+    }
+
+    /// The program with kustomize in its PATH.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.fleet.command(arguments);
+        let old = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(self.kustomize.parent().unwrap().to_owned()).chain(std::env::split_paths(&old));
+        let path: OsString = std::env::join_paths(folders).unwrap();
+        command.env("PATH", path);
+        command
+    }
+
+    fn render(&self) -> Ran {
+        Ran::from(self.command(&["render"]).output().unwrap())
+    }
+
+    /// Puts a program of our own in the place of kustomize. It prints a version, and then runs these lines.
+    fn stand_in(&mut self, script: &str) {
+        let path = self.fleet.path("bin/kustomize");
+        let text = format!("#!/bin/sh\nif [ \"$1\" = version ]; then echo v5.9.9; exit; fi\n{script}\n");
+        self.fleet.write("bin/kustomize", text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self.kustomize = path;
+    }
+
+    /// The values of the published Secrets, in base64, by namespace and name.
+    fn published(&self) -> Vec<String> {
+        let programs = Programs::find().unwrap();
+        let identity = root().join("testdata/quickstart/keys/eu-west.txt");
+        let files = self.fleet.tree("bundles/regions/eu/core/secrets").into_keys();
+        let opened = files.filter(|path| path.ends_with(".sops.yaml")).map(|path| {
+            let file = self.fleet.path(&format!("bundles/regions/eu/core/secrets/{path}"));
+            let (name, entries) = programs.opened(&file, &identity);
+            format!("{name} {}", entries.keys().cloned().collect::<Vec<_>>().join(","))
+        });
+        opened.collect()
+    }
+}
+
+/// An overlay with a patch of one operation.
+fn patch(target: &str, operation: &str) -> String {
+    format!("namespace: team-a\nresources: [../base]\npatches:\n- target: {target}\n  patch: |-\n    - {operation}\n")
+}
+
+#[test]
+fn what_is_published_is_what_kustomize_builds_of_folders_and_commits() {
+    let Some(built) = Built::with_base() else { return };
+    assert!(EU.starts_with("age1"));
+    // A component, a generated ConfigMap, a label, and a Secret that KSOPS would open, beside what the base has.
+    built.write(
+        "part/kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [c.yaml]\n",
+    );
+    built.write(
+        "part/c.yaml",
+        &credential("eu", "team-b", "more", ["v1", "Secret", "more"]).replace("team-b", "team-a"),
+    );
+    built.sealed("over/more.enc.yaml", "team-a", "more", "one: a, two: b");
+    built.write(
+        "over/ksops.yaml",
+        "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: x}\nfiles: [more.enc.yaml]\n",
+    );
+    built.write(
+        "over/kustomization.yaml",
+        "namespace: team-a\nresources: [../base]\ncomponents: [../part]\ngenerators: [ksops.yaml]\n\
+         configMapGenerator: [{name: settings, files: [../base/kustomization.yaml]}]\n\
+         labels: [{pairs: {team: a}}]\n",
+    );
+    let ran = built.render().ends(0).outcome("eu", "published");
+    assert!(!ran.stderr.contains("warning") && !ran.stderr.contains("error"), "{}", ran.stderr);
+    assert_eq!(built.published(), ["team-a/aws token", "team-a/more one,two"]);
+    let bundle = built.fleet.read("bundles/regions/eu/bundle.yaml");
+    assert!(bundle.contains("path: base/secret.yaml\n"), "{bundle}");
+    // Nothing changes in a second run, nor where the same tree is read from its commit but for where it stands.
+    let before = built.fleet.tree("bundles/regions/eu/core");
+    built.render().ends(0).outcome("eu", "unchanged");
+    built.from_git();
+    built.render().ends(0);
+    assert_eq!(built.fleet.tree("bundles/regions/eu/core"), before);
+    let bundle = built.fleet.read("bundles/regions/eu/bundle.yaml");
+    assert!(bundle.contains("path: base/secret.yaml\n"), "{bundle}");
+}
+
+#[test]
+fn a_sealed_value_stays_in_its_document_and_under_its_key() {
+    let Some(built) = Built::with_base() else { return };
+    built.sealed("base/other.yaml", "", "other", "token: other");
+    built.write("base/kustomization.yaml", "resources: [credential.yaml, secret.yaml, other.yaml]\n");
+    built.render().ends(0);
+    let undecryptable = "error[undecryptable-source]";
+    let secret = "{kind: Secret, name: aws}";
+    for (kustomization, code, why) in [
+        // From one key to another; into another Secret under the same key; into two.
+        (
+            patch(secret, "{op: move, from: /stringData/token, path: /stringData/other}"),
+            undecryptable,
+            "the sealed value at stringData.other does not stand there in the document that was sealed",
+        ),
+        (
+            "namespace: team-a\nresources: [../base]\nreplacements: [{source: {kind: Secret, name: other, fieldPath: \
+             stringData.token}, targets: [{select: {kind: Secret, name: aws}, fieldPaths: [stringData.token]}]}]\n"
+                .to_owned(),
+            undecryptable,
+            "the sealed value at stringData.token does not stand there in the document that was sealed",
+        ),
+        (
+            "namespace: team-a\nresources: [../base, ../again]\n".to_owned(),
+            undecryptable,
+            "several objects were built of one sealed document: Secret team-a/aws, Secret team-a/aws-again",
+        ),
+        (
+            patch(secret, "{op: add, path: /stringData/plain, value: in-the-open}"),
+            "error[mixed-sealing]",
+            "the value at stringData.plain is not sealed, and the document that it was built of seals what stands there",
+        ),
+        (
+            patch(secret, "{op: replace, path: /sops/mac, value: forged}"),
+            undecryptable,
+            "its sops block is that of no document that was built",
+        ),
+    ] {
+        built.write("again/kustomization.yaml", "resources: [../base/secret.yaml]\nnameSuffix: -again\n");
+        built.write("over/kustomization.yaml", &kustomization);
+        let before = built.published();
+        let ran = built.render().ends(3).says(code).says(why);
+        assert!(!ran.stderr.contains("in-the-open"), "{}", ran.stderr);
+        assert_eq!(built.published(), before, "{kustomization}");
+    }
+    // A value that was copied in the tree itself, before any build.
+    built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base]\n");
+    let (whole, other) = (built.fleet.read("tree/base/secret.yaml"), built.fleet.read("tree/base/other.yaml"));
+    let value = |text: &str| text.lines().find(|line| line.contains("token: ENC")).unwrap().to_owned();
+    built.write("base/secret.yaml", &whole.replace(&value(&whole), &value(&other)));
+    built
+        .render()
+        .ends(3)
+        .says("error[copied-ciphertext]: a sealed value of Secret team-a/aws stands in Secret team-a/other too");
+    built.write("base/secret.yaml", &whole);
+    // Without its block it is no sealed document any more.
+    built.write("over/kustomization.yaml", &patch(secret, "{op: remove, path: /sops}"));
+    built.render().ends(3).says("error[");
+    // The control: what is readable may be changed, and a value that is left out is.
+    built.write("over/kustomization.yaml", &patch(secret, "{op: add, path: /metadata/labels, value: {a: b}}"));
+    built.render().ends(0);
+}
+
+#[test]
+fn a_sealed_document_that_states_a_namespace_keeps_it() {
+    let Some(built) = Built::with_base() else { return };
+    built.sealed("base/secret.yaml", "team-b", "aws", "token: theirs");
+    built.render().ends(3).says("it was sealed for namespace team-b, and the build puts it into another");
+    built.fleet.configure("decryption:", "relabel: true, decryption:");
+    built.render().ends(0);
+    assert_eq!(built.published(), ["team-a/aws token"]);
+}
+
+#[test]
+fn what_sops_sealed_is_not_opened_for_kustomize_which_sees_nothing_else() {
+    let Some(mut built) = Built::with_base() else { return };
+    let real = built.kustomize.display().to_string();
+    let seen = built.fleet.path("seen").display().to_string();
+    built.stand_in(&format!(
+        "/bin/cp -R . '{seen}'; /usr/bin/env > '{seen}/environment'; /usr/bin/stat -c %a . > '{seen}/mode'; exec '{real}' \"$@\""
+    ));
+    let mut command = built.command(&["render"]);
+    command.env("SOPS_AGE_KEY", "AGE-SECRET-KEY-x").env("POUCH_REUSE_KEY", "x").env("AWS_SECRET_ACCESS_KEY", CANARY);
+    Ran::from(command.output().unwrap()).ends(0);
+    let all: Vec<(String, String)> =
+        built.fleet.tree("seen").into_iter().map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap())).collect();
+    assert!(all.iter().all(|(_, text)| !text.contains(CANARY) && !text.contains("AGE-SECRET")), "{all:?}");
+    assert!(all.iter().any(|(_, text)| text.contains("token: \"ENC[AES256_GCM")), "{all:?}");
+    assert_eq!(built.fleet.read("seen/mode"), "700\n");
+    let environment = built.fleet.read("seen/environment");
+    assert!(environment.lines().any(|line| line == "PATH=" || line.starts_with("PATH=\0")), "{environment}");
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+        assert!(environment.contains(&format!("{name}=http://127.0.0.1:9\n")), "{environment}");
+    }
+    assert!(!environment.contains("SOPS_") && !environment.contains("POUCH_"), "{environment}");
+    // And nothing of it stays.
+    assert_eq!(built.fleet.tree("tmp").len(), 0);
+}
+
+#[test]
+fn nothing_outside_of_the_tree_is_read_by_links_submodules_or_git_s_own_files() {
+    let Some(built) = Built::with_base() else { return };
+    built.fleet.write("outside.yaml", secret("team-a", "outside", "token: outside"));
+    fs::create_dir_all(built.fleet.path("tree/linked")).unwrap();
+    symlink("../../outside.yaml", built.fleet.path("tree/linked/file.yaml")).unwrap();
+    symlink("../../", built.fleet.path("tree/linked/folder")).unwrap();
+    symlink("../base", built.fleet.path("tree/linked/base")).unwrap();
+    built.fleet.write("tree/other/.git/HEAD", "ref: refs/heads/main\n");
+    built.write("other/a.yaml", &secret("team-a", "other", "token: other"));
+    built.render().ends(0);
+    for (resource, why) in [
+        ("../linked/file.yaml", "which is a symlink, or lies behind one"),
+        ("../linked/folder/outside.yaml", "which is a symlink, or lies behind one"),
+        ("../linked/base", "which is a symlink, or lies behind one"),
+        ("../../outside.yaml", "which leads out of the tree"),
+        ("../other/a.yaml", "which is a git repository of its own, such as a submodule"),
+        ("../.git/config", "which is git's own"),
+        ("https://127.0.0.1:9/a.yaml", "which is somewhere else"),
+    ] {
+        built.write("over/kustomization.yaml", &format!("namespace: team-a\nresources: [../base, '{resource}']\n"));
+        let ran = built.render().ends(5).says(&format!("resources names {resource:?}, {why}"));
+        assert!(ran.stderr.contains("tree/over/kustomization.yaml:2: "), "{}", ran.stderr);
+    }
+    // The same in a commit, which has links and no files outside.
+    built.from_git();
+    built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base, ../linked/base]\n");
+    built.commit();
+    built.render().ends(5).says("which is a symlink, or lies behind one");
+}
+
+#[test]
+fn a_build_that_fails_leaves_its_source_unread_and_the_others_go_on() {
+    let Some(built) = Built::with_base() else { return };
+    built.render().ends(0);
+    let before = built.published();
+    built.fleet.configure(
+        "sources: [{name: manifests, ",
+        "sources: [{name: others, directory: {path: manifests}, provides: {namespaces: [eu-team], clusterScoped: true}}, \
+         {name: manifests, provides: {namespaces: [team-a]}, ",
+    );
+    built.fleet.credential("eu", "c0", CANARY);
+    // A patch that fits nothing, and holds a value; kustomize quotes it.
+    built.write("over/kustomization.yaml", &patch("{kind: Secret, name: aws}", &format!("{{op: {CANARY}}}")));
+    built.render().ends(3).says("error[unavailable-source]").says("its words are not shown: they hold a value");
+    let now = built.published();
+    assert!(now.contains(&before[0]) && now.len() == 2, "{now:?}");
+    // One that holds none is told in kustomize's words, with the paths of the tree.
+    built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base]\npatches: [{path: p.yaml}]\n");
+    built.write("over/p.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: nobody}\ndata: {a: Yg==}\n");
+    let ran = built.render().ends(3).says("kustomize does not build it: ").says("nobody");
+    assert!(!ran.stderr.contains("pouch-d"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_build_costs_no_more_than_its_limits() {
+    let Some(mut built) = Built::with_base() else { return };
+    let limits = |fleet: &Fleet, limits: &str| {
+        fleet.configure("regions:", &format!("limits: {{build: {{{limits}}}}}\nregions:"))
+    };
+    // Ten overlays that double each other: 1,024 Secrets of one.
+    built.write("b0/kustomization.yaml", "resources: [s.yaml]\n");
+    built.write("b0/s.yaml", &secret("team-a", "s", "a: b"));
+    for n in 1..=10 {
+        for side in ["l", "r"] {
+            let text = format!("resources: [../b{}]\nnameSuffix: -{side}\n", n - 1);
+            built.write(&format!("b{n}{side}/kustomization.yaml"), &text);
+        }
+        built.write(&format!("b{n}/kustomization.yaml"), &format!("resources: [../b{n}l, ../b{n}r]\n"));
+    }
+    built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base, ../b10]\n");
+    built.render().ends(0);
+    limits(&built.fleet, "objects: 1000");
+    built.render().ends(5).says("kustomize makes more objects than limits.build.objects (1000)");
+    built.fleet.configure("objects: 1000", "bytes: 64Ki");
+    built.render().ends(5).says("kustomize prints more than limits.build.bytes (65536)");
+    built.fleet.configure("bytes: 64Ki", "memory: 16Mi");
+    built.render().ends(5).says("error: source manifests: ");
+    // One that prints without end, and one that does nothing.
+    built.fleet.configure("memory: 16Mi", "seconds: 1");
+    built.stand_in("exec /usr/bin/yes");
+    built.render().ends(5).says("limits.build.");
+    built.stand_in("exec /bin/sleep 60");
+    built.render().ends(5).says("kustomize takes longer than limits.build.seconds (1)");
+    assert_eq!(built.fleet.tree("tmp").len(), 0);
+}
+
+#[test]
+fn kustomize_must_be_there_and_not_older_than_5() {
+    let Some(mut built) = Built::with_base() else { return };
+    built.stand_in("exit 1");
+    let text = built.fleet.read("bin/kustomize");
+    for (version, says) in [
+        (
+            "{Version:kustomize/v4.5.7 GitCommit:56d82a8}",
+            "the kustomize in PATH is v4.5.7, and builds are read of version 5 or later",
+        ),
+        ("(devel)", "kustomize does not tell its version"),
+    ] {
+        built.fleet.write("bin/kustomize", text.replace("v5.9.9", version));
+        built.render().ends(5).says(says).says("Install kustomize 5");
+    }
+    built.fleet.remove("bin/kustomize");
+    let mut command = built.fleet.command(&["render"]);
+    command.env("PATH", built.fleet.path("bin"));
+    Ran::from(command.output().unwrap()).ends(5).says("kustomize is to build it, and is not installed, or not in PATH");
+}
+
+#[test]
+fn a_folder_without_kustomization_and_fields_that_do_not_fit_are_named() {
+    let Some(built) = Built::with_base() else { return };
+    built.fleet.remove("tree/over/kustomization.yaml");
+    built.render().ends(5).says("tree/over: it has no kustomization.yaml");
+    built.fleet.configure("build: kustomize}", "build: kustomize, include: ['*.yaml']}");
+    built.render().ends(64).says("the kustomization says which files are built");
+    built.fleet.configure("build: kustomize, include: ['*.yaml']}", "build: make}");
+    built.render().ends(64).says("build");
+    built.fleet.configure("directory: {path: tree/over, build: make}", "stdin: {build: kustomize}");
+    built.render().ends(64).says("build");
+    built.fleet.configure("stdin: {build: kustomize}", "relabel: true, directory: {path: tree/over}");
+    built.render().ends(64).says("the source is not built, so every object is where its file says");
+}
+
+#[test]
+fn a_tree_that_is_not_built_although_it_needs_it_is_told_how() {
+    let Some(built) = Built::with_base() else { return };
+    built.fleet.configure("directory: {path: tree/over, build: kustomize}", "directory: {path: tree}");
+    let ran = built.render().says("warning[unbuilt-kustomization]").says("tree/over/kustomization.yaml");
+    assert!(!ran.stderr.contains("tree/base/kustomization.yaml"), "{}", ran.stderr);
+    built.fleet.configure("{path: tree}", "{path: tree, exclude: ['**/kustomization.yaml']}");
+    let ran = built.render();
+    assert!(!ran.stderr.contains("unbuilt-kustomization"), "{}", ran.stderr);
+}

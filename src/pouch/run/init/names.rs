@@ -9,6 +9,7 @@ use pouch_core::init::release::{Interfaces, choose};
 use pouch_core::init::scalar::scalar;
 use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, Signer, check_repository};
 use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
+use pouch_core::kustomize::NAMES;
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
@@ -92,7 +93,7 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
     let recipients: Vec<(&str, Recipient)> =
         names.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
-    let mut blocks = blocks(&recipients);
+    let mut blocks = blocks(&recipients, &place.base);
     if names.system_namespace != SYSTEM_NAMESPACE {
         blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
     }
@@ -132,7 +133,7 @@ fn check_names(names: &Names) -> Result<(), MakeError> {
 }
 
 fn next_steps(out: &mut String, names: &Names, place: &KeyFolder, setup: &Setup) {
-    let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
+    let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown(MANIFESTS)));
     let first = if setup.repository.is_some() { "publish --first" } else { "render" };
     let _ = write!(
         out,
@@ -206,8 +207,12 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
     );
 }
 
-/// What stands in the template's blanks where no cluster says anything.
-fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
+/// The folder of manifests in a draft.
+const MANIFESTS: &str = "manifests";
+
+/// What stands in the template's blanks where no cluster says anything. A folder of manifests that has a kustomization is
+/// built.
+fn blocks(regions: &[(&str, Recipient)], base: &Path) -> Blocks {
     let entry = |(region, recipient): &(&str, Recipient)| {
         format!(
             "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
@@ -215,9 +220,10 @@ fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
             key_file(region),
         )
     };
+    let is_built = NAMES.iter().any(|name| base.join(MANIFESTS).join(name).is_file());
+    let how = if is_built { "build: kustomize" } else { "#@ exclude: [\"drafts/**\"]" };
     Blocks {
-        source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]"
-            .to_owned(),
+        source: format!("  - name: platform\n    directory:\n      path: {MANIFESTS}\n      {how}"),
         system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
         provider_interfaces: format!("providerInterfaces: {{builtin: {}}}", choose(None, Interfaces::None).builtin),
         shared: "  # Whose Credentials may go there; globs.\n  namespaces:\n    allowed: [\"*\"]".to_owned(),
@@ -414,7 +420,7 @@ mod tests {
             &KeyFolder::new(Path::new("pouch.yaml"), &Ambient::fixed(Path::new("/"), jiff::Timestamp::UNIX_EPOCH, &[])),
             None,
         );
-        let text = filled(&blocks(&[(&name, recipient)]), &setup);
+        let text = filled(&blocks(&[(&name, recipient)], Path::new("nowhere")), &setup);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);
         let folder = tempfile::tempdir().unwrap();

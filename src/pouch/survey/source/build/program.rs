@@ -181,7 +181,7 @@ fn why(error: &ChildError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::release as release_of;
 
     #[test]
     fn a_release_is_found_in_what_any_version_tells() {
@@ -197,7 +197,7 @@ mod tests {
             ("version unknown", None),
             ("", None),
         ] {
-            assert_eq!(super::release(told), release.map(|(major, text)| (major, text.to_owned())), "{told}");
+            assert_eq!(release_of(told), release.map(|(major, text)| (major, text.to_owned())), "{told}");
         }
     }
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use git2::{Oid, Repository, Signature, Time};
 
+use pouch_core::config::FileGlobs;
+
 use super::*;
 use crate::survey::source::tests::{default_globs, given, globs, secret, summary};
 
@@ -57,15 +59,20 @@ fn repository() -> (tempfile::TempDir, Repository) {
     (folder, repository)
 }
 
-fn wanted<'a>(repository: &'a str, reference: &'a str, path: &'a str, files: &'a FileGlobs) -> Wanted<'a> {
-    Wanted { repository, reference, path, files }
+/// YAML and JSON files.
+fn manifests() -> Content {
+    Content::Files(default_globs())
+}
+
+fn wanted<'a>(repository: &'a str, reference: &'a str, path: &'a str, content: &'a Content) -> Wanted<'a> {
+    Wanted { repository, reference, path, content, relabel: false }
 }
 
 #[track_caller]
-fn check(files: &[File<'_>], path: &str, globs: &FileGlobs, expect: &str) {
+fn check(files: &[File<'_>], path: &str, content: &Content, expect: &str) {
     let (folder, repository) = repository();
     let id = commit(&repository, "main", files);
-    let reading = read(&"s".into(), &wanted("r.git", "main", path, globs), &given(folder.path()), None).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", path, content), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), expect);
     assert_eq!((reading.identity.as_deref(), reading.revision), (Some("r.git"), Some(id)));
 }
@@ -81,10 +88,10 @@ fn a_tree_is_read_without_a_checkout() {
         (".github/x.yaml", PLAIN, &a),
     ];
     let team = "Secret b main:team/b.yaml:1:1 in s\nSecret j main:team/deep/j.json:1:1 in s\n";
-    check(&files, "", &default_globs(), &format!("Secret a main:a.yaml:1:1 in s\n{team}"));
-    check(&files, "./team/", &default_globs(), team);
-    check(&files, "team/b.yaml", &default_globs(), "Secret b main:team/b.yaml:1:1 in s\n");
-    let exclude = FileGlobs { include: globs(&["*"]), exclude: globs(&["deep/**", "*.txt"]) };
+    check(&files, "", &manifests(), &format!("Secret a main:a.yaml:1:1 in s\n{team}"));
+    check(&files, "./team/", &manifests(), team);
+    check(&files, "team/b.yaml", &manifests(), "Secret b main:team/b.yaml:1:1 in s\n");
+    let exclude = Content::Files(FileGlobs { include: globs(&["*"]), exclude: globs(&["deep/**", "*.txt"]) });
     check(&files, "team", &exclude, "Secret b main:team/b.yaml:1:1 in s\n");
 }
 
@@ -125,9 +132,9 @@ unreadable-file main:in/through.yaml:1:1 in s
 refused-file main:in/updir:1:1 in s
 incomplete
 ";
-    check(&files, "in", &default_globs(), expect);
+    check(&files, "in", &manifests(), expect);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
-    check(&[("a.yaml", PLAIN, pointer)], "", &default_globs(), "refused-file main:a.yaml:1:1 in s\nincomplete\n");
+    check(&[("a.yaml", PLAIN, pointer)], "", &manifests(), "refused-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
 #[test]
@@ -145,12 +152,12 @@ fn our_own_output_in_the_tree_is_passed_over() {
     let skip = ["x/bundles/".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given(folder.path()) };
     for path in ["", "x"] {
-        let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given, None).unwrap();
+        let reading = read(&"s".into(), &wanted("r.git", "main", path, &manifests()), &given, None).unwrap();
         assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1 in s\nSecret b main:x/y/bundles/b.yaml:1:1 in s\n");
     }
     let skip = ["x/y/bundles".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given };
-    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given, None).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &manifests()), &given, None).unwrap();
     assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1 in s\n");
 }
 
@@ -160,7 +167,7 @@ fn globs_that_let_nothing_count_prove_nothing() {
     check(
         &[("a.yml", PLAIN, &*a)],
         "",
-        &FileGlobs { include: globs(&["*.yaml"]), exclude: globs(&[]) },
+        &Content::Files(FileGlobs { include: globs(&["*.yaml"]), exclude: globs(&[]) }),
         "unreadable-file source s\nincomplete\n",
     );
 }
@@ -174,7 +181,7 @@ fn a_missing_object_leaves_the_source_incomplete() {
     let (first, rest) = id.split_at(2);
     std::fs::remove_file(folder.path().join("r.git/objects").join(first).join(rest)).unwrap();
     let reading =
-        read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given(folder.path()), None).unwrap();
+        read(&"s".into(), &wanted("r.git", "main", "", &manifests()), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
@@ -197,7 +204,7 @@ fn a_tree_that_grows_without_end_is_refused() {
     let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
     let tree = repository.find_tree(bomb(&repository)).unwrap();
     repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
-    let none = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
+    let none = Content::Files(FileGlobs { include: globs(&["none"]), exclude: globs(&[]) });
     let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), "refused-file source s\nunreadable-file source s\nincomplete\n");
 }
@@ -220,7 +227,7 @@ fn branches_commits_and_tags_that_are_called_so_are_revisions() {
     ] {
         repository.set_head("refs/heads/main").unwrap();
         let reading =
-            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None).unwrap();
+            read(&"s".into(), &wanted("r.git", reference, "", &manifests()), &given(folder.path()), None).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
     }
 }
@@ -244,12 +251,12 @@ fn nothing_stands_for_a_branch_but_the_branch() {
     let ours = shadowed(&repository).to_string();
     for reference in ["main", "refs/heads/main", "HEAD", &ours] {
         let reading =
-            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None).unwrap();
+            read(&"s".into(), &wanted("r.git", reference, "", &manifests()), &given(folder.path()), None).unwrap();
         assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
     }
     repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
     for reference in ["main", "refs/heads/main", "HEAD"] {
-        let read = read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None);
+        let read = read(&"s".into(), &wanted("r.git", reference, "", &manifests()), &given(folder.path()), None);
         let error = read.err().unwrap();
         assert!(error.message.contains(&format!(" {reference}")) && error.help.contains("refs/tags/main"), "{error:?}");
     }
@@ -276,7 +283,7 @@ fn what_cannot_be_reached_says_why() {
     ];
     for (place, reference, path, expect) in table {
         let error =
-            read(&"s".into(), &wanted(place, reference, path, &default_globs()), &given(folder.path()), None).err();
+            read(&"s".into(), &wanted(place, reference, path, &manifests()), &given(folder.path()), None).err();
         let error = error.unwrap_or_else(|| panic!("{place} {reference} {path}"));
         assert!(error.message.contains(expect) && !error.message.contains("CANARY"), "{error}");
         assert!(error.help.ends_with('.'), "{}", error.help);
@@ -305,31 +312,31 @@ fn a_url_is_fetched_by_the_git_program() {
     let url = format!("file://{}", folder.path().join("r.git").display());
     let given = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
     for (reference, name) in [("main", "new"), ("side", "side"), ("refs/tags/v1", "old"), (&*old, "old")] {
-        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).unwrap();
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &manifests()), &given, None).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
         assert_eq!(reading.identity.as_deref(), Some(&*url));
     }
-    let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given, None).err().unwrap();
+    let error = read(&"s".into(), &wanted(&url, "mian", "", &manifests()), &given, None).err().unwrap();
     assert!(
         error.message.contains("has no refs/heads/mian") && error.help.contains("main, side, refs/tags/v1"),
         "{error:?}"
     );
-    let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &default_globs()), &given, None).err().unwrap();
+    let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &manifests()), &given, None).err().unwrap();
     assert!(error.message.contains("has no 000"), "{error}");
     let error =
-        read(&"s".into(), &wanted("file:///nonexistent", "main", "", &default_globs()), &given, None).err().unwrap();
+        read(&"s".into(), &wanted("file:///nonexistent", "main", "", &manifests()), &given, None).err().unwrap();
     assert!(error.message.contains("cannot be fetched"), "{error}");
     for old in ["main", "side", "HEAD"] {
         repository.find_reference(&format!("refs/heads/{old}")).and_then(|mut found| found.delete()).ok();
     }
     let ours = shadowed(&repository).to_string();
     for reference in ["main", "refs/heads/main", "HEAD", &ours] {
-        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).unwrap();
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &manifests()), &given, None).unwrap();
         assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
     }
     repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
     for reference in ["main", "refs/heads/main", "HEAD"] {
-        let error = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).err().unwrap();
+        let error = read(&"s".into(), &wanted(&url, reference, "", &manifests()), &given, None).err().unwrap();
         assert!(error.message.contains(&format!("has no {}", git::full(reference))), "{error:?}");
     }
 }
@@ -363,9 +370,9 @@ fn masses_of_links_are_followed_as_fast_as_files_are_read() {
     assert_eq!(folders.read(), 1);
     // The control: with less room than the folder has entries it is not looked into.
     assert!(Folders::new(&store, 3000).find(top, "one.yaml").is_err());
-    let files = default_globs();
+    let files = manifests();
     let repository = made.path().to_str().unwrap();
-    let wanted = Wanted { repository, reference: "main", path: "", files: &files };
+    let wanted = Wanted { repository, reference: "main", path: "", content: &files, relabel: false };
     let reading = read(&"s".into(), &wanted, &given(made.path()), None).unwrap();
     assert_eq!((reading.documents.len(), reading.complete), (1, false));
     // A thousand faults are told, and the others counted.
@@ -390,7 +397,7 @@ fn where_no_time_is_left_no_more_of_a_tree_is_looked_at() {
     let read = |time: &crate::survey::time::Time| {
         let given = given(folder.path());
         let given = Given { means: Means { time, ..given.means }, ..given };
-        let reading = read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given, None).unwrap();
+        let reading = read(&"s".into(), &wanted("r.git", "main", "", &manifests()), &given, None).unwrap();
         reading.documents.len()
     };
     let time = crate::survey::time::Time::of_seconds(0);

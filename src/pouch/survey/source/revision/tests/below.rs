@@ -30,7 +30,7 @@ const GIVES_ALL: &str = "uploadpack.allowAnySHA1InWant";
 
 /// A summary of a reading, or the reason why there is none.
 fn told(place: &str, (reference, path): (&str, &str), given: &Given<'_>) -> String {
-    match read(&"s".into(), &wanted(place, reference, path, &default_globs()), given, None) {
+    match read(&"s".into(), &wanted(place, reference, path, &manifests()), given, None) {
         Ok(reading) => format!("{}\n{}", reading.revision.as_deref().unwrap(), summary(&reading)),
         Err(error) => error.message.replace(&git::identity(place), "it"),
     }
@@ -129,7 +129,7 @@ fn folders_in_a_million_places_are_asked_for_once() {
     let url = format!("file://{}", folder.path().join("r.git").display());
     let environment = serve(&repository, &[(FILTERS, true)], "2");
     let of_url = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
-    let globs = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
+    let globs = Content::Files(FileGlobs { include: globs(&["none"]), exclude: globs(&[]) });
     let told = |place: &str, given: &Given<'_>| {
         summary(&read(&"s".into(), &wanted(place, "main", "in", &globs), given, None).unwrap())
     };

@@ -18,7 +18,7 @@ fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (envi
     let stamp = SourceStamp::of_repository("s", (&git::identity(place), "refs/heads/main"), before);
     let last = Last { stamps: vec![Stamp { sources: vec![stamp], ..Stamp::default() }], ..Last::default() };
     let given = Given { environment, kept, last: Some(&last), ..given(base) };
-    match read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given, None) {
+    match read(&"s".into(), &wanted(place, reference, "", &manifests()), &given, None) {
         Ok(reading) => {
             let commit = reading.revision.unwrap();
             // Whatever is refused can be accepted.
@@ -31,7 +31,7 @@ fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (envi
                 let accepted = [(accepted.0.to_owned(), accepted.1.to_owned())].into();
                 let last = Last { accepted, ..last.clone() };
                 let given = Given { last: Some(&last), ..given };
-                assert!(read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given, None).is_ok());
+                assert!(read(&"s".into(), &wanted(place, reference, "", &manifests()), &given, None).is_ok());
                 return "stale".to_owned();
             }
             error.to_string()

@@ -1,5 +1,7 @@
 //! Sources that kustomize builds, by the real kustomize and sops.
 
+mod random;
+
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -395,4 +397,16 @@ fn a_tree_that_is_not_built_although_it_needs_it_is_told_how() {
     built.fleet.configure("{path: tree}", "{path: tree, exclude: ['**/kustomization.yaml']}");
     let ran = built.render();
     assert!(!ran.stderr.contains("unbuilt-kustomization"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_draft_builds_the_folder_of_manifests_where_that_has_a_kustomization() {
+    for (name, is_built) in [("kustomization.yaml", true), ("Kustomization", true), ("other.yaml", false)] {
+        let fleet = Fleet::empty();
+        fleet.write(&format!("manifests/{name}"), "resources: []\n");
+        fleet.run(&["init", "--region", "eu"]).ends(0);
+        let text = fleet.read("pouch.yaml");
+        assert_eq!(text.contains("\n      build: kustomize\n"), is_built, "{text}");
+        fleet.run(&["config"]).ends(0);
+    }
 }

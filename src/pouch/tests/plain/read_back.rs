@@ -130,7 +130,7 @@ fn build(kustomize: &Kustomize, folder: &Path, files: &[(String, String)]) -> Op
 /// One of so many is sealed and opened, too: sops takes longer than all the others.
 const SEALED_OF: usize = 20;
 
-fn numbered(name: &str) -> Option<u64> {
+pub(super) fn numbered(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 

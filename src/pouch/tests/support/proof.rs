@@ -322,7 +322,7 @@ fn title(object: &Value) -> String {
 }
 
 /// A Secret as the API server would store it: `stringData` folded into `data`.
-fn plain_of(secret: &Value) -> (String, BTreeMap<String, String>) {
+pub fn plain_of(secret: &Value) -> (String, BTreeMap<String, String>) {
     let empty = serde_json::Map::new();
     let entries = |field: &str| secret[field].as_object().unwrap_or(&empty).clone();
     let text = |value: &Value| match value {

@@ -180,8 +180,7 @@ fn a_missing_object_leaves_the_source_incomplete() {
     let id = Oid::hash_object(git2::ObjectType::Blob, a.as_bytes()).unwrap().to_string();
     let (first, rest) = id.split_at(2);
     std::fs::remove_file(folder.path().join("r.git/objects").join(first).join(rest)).unwrap();
-    let reading =
-        read(&"s".into(), &wanted("r.git", "main", "", &manifests()), &given(folder.path()), None).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", "", &manifests()), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
@@ -282,8 +281,7 @@ fn what_cannot_be_reached_says_why() {
         ("https://u:CANARY@h/r", "main", "", "has a password in it"),
     ];
     for (place, reference, path, expect) in table {
-        let error =
-            read(&"s".into(), &wanted(place, reference, path, &manifests()), &given(folder.path()), None).err();
+        let error = read(&"s".into(), &wanted(place, reference, path, &manifests()), &given(folder.path()), None).err();
         let error = error.unwrap_or_else(|| panic!("{place} {reference} {path}"));
         assert!(error.message.contains(expect) && !error.message.contains("CANARY"), "{error}");
         assert!(error.help.ends_with('.'), "{}", error.help);

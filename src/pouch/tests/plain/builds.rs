@@ -1,6 +1,7 @@
 //! Sources that kustomize builds, by the real kustomize and sops.
 
 mod random;
+mod shapes;
 
 use std::ffi::OsString;
 use std::fs;

@@ -9,6 +9,7 @@ mod apart;
 mod argocd;
 mod checks;
 mod clusters;
+mod content;
 mod defaults;
 mod delivering;
 mod delivery;
@@ -54,6 +55,7 @@ use crate::release::Release;
 
 pub use argocd::{ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, TextFile};
 pub use clusters::{ClusterEntries, TakenClusters, TakenIdentity};
+pub use content::{Content, FileGlobs};
 pub use delivery::Delivery;
 pub use flux::{Flux, HealthCheck, OCI_REPOSITORY};
 pub use forms::is_digest;
@@ -70,7 +72,7 @@ pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
 pub use setting::{Bytes, Percent, Seconds};
 pub use severity::LevelWord;
-pub use source::{Content, Decryption, FileGlobs, ProvidedObjects, Provides, Source, SourcePlace};
+pub use source::{Decryption, ProvidedObjects, Provides, Source, SourcePlace};
 
 /// The resolved configuration.
 #[derive(Clone, Debug)]

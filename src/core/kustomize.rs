@@ -27,15 +27,12 @@ use crate::yaml::lines::line_of;
 use crate::yaml::read::{self as yaml, documents};
 pub use fields::needs_build;
 use fields::{Field, KUSTOMIZATION, Shape, Use};
-use paths::{joined, name_of};
+use paths::{WRITTEN, joined, name_of};
 
 /// The names that a folder's kustomization may have.
 ///
 /// <https://kubectl.docs.kubernetes.io/references/kustomize/glossary/#kustomization>
 pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
-/// The name of a kustomization in the folder that is built.
-const WRITTEN: &str = "kustomization.yaml";
 
 /// The folder of the kustomization that is built: it takes the one of the source, and asks for origins.
 pub const TOP: &str = "pouch-top";

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::content::{Builder, Content, include};
 use super::error::{Faults, FieldPath, quoted};
 use super::globs::Globs;
 use super::kind::ExtraKind;
@@ -267,49 +268,6 @@ pub enum SourcePlace {
     },
 }
 
-/// What is read at a path.
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// The manifests in files.
-    Files(FileGlobs),
-    /// What kustomize builds of the kustomization in the folder.
-    Kustomization,
-}
-
-impl Content {
-    /// Returns true if it is built.
-    pub fn is_built(&self) -> bool {
-        matches!(self, Self::Kustomization)
-    }
-
-    /// Returns true if the file at a path is read whatever others say; a build reads those that are named to it.
-    pub fn reads(&self, path: &str) -> bool {
-        match self {
-            Self::Files(FileGlobs { include, exclude }) => include.matches(path) && !exclude.matches(path),
-            Self::Kustomization => false,
-        }
-    }
-
-    /// The fields that say it.
-    fn fields(&self) -> [(&'static str, Option<Tree<'_>>); 3] {
-        match self {
-            Self::Files(FileGlobs { include, exclude }) => {
-                [("include", include.show()), ("exclude", exclude.show()), ("build", None)]
-            }
-            Self::Kustomization => [("include", None), ("exclude", None), ("build", Some(Tree::text("kustomize")))],
-        }
-    }
-}
-
-/// The files of a source that count: those that `include` matches and `exclude` does not.
-#[derive(Clone, Debug)]
-pub struct FileGlobs {
-    /// Matched against the path relative to the source's; by default YAML and JSON files.
-    pub include: Globs,
-    /// Matched likewise; by default none.
-    pub exclude: Globs,
-}
-
 impl SourcePlace {
     /// Returns true if kustomize builds what is read of it.
     pub fn is_built(&self) -> bool {
@@ -430,14 +388,6 @@ pub(super) struct GitFile {
     pub(super) limits: SourceGitLimits,
 }
 
-/// What makes objects of a tree.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Builder {
-    /// The program of that name.
-    Kustomize,
-}
-
 /// A branch, tag or commit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -494,10 +444,6 @@ pub(super) struct ClusterFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct StdinFile {}
 
-fn include() -> Globs {
-    Globs::new(&["**/*.yaml", "**/*.yml", "**/*.json"].map(String::from)).unwrap_or_default()
-}
-
 impl RefFile {
     /// The reference as a text that leaves nothing open: only one that is called a tag can be one.
     fn whole(&self) -> String {
@@ -516,21 +462,7 @@ impl SourceFile {
     /// Where it is; standard input where nothing says so.
     fn place(&self, path: &FieldPath, faults: &mut Faults) -> SourcePlace {
         let mut content = |build: Option<Builder>, include: &Globs, exclude: &Globs, path: &FieldPath| {
-            if include.is_empty() {
-                faults.add(&path.key("include"), "no file would be read", "Leave it out to read YAML and JSON files.");
-            }
-            if build.is_none() {
-                return Content::Files(FileGlobs { include: include.clone(), exclude: exclude.clone() });
-            }
-            for (field, is_given) in
-                [("include", include.patterns() != self::include().patterns()), ("exclude", !exclude.is_empty())]
-            {
-                if is_given {
-                    let message = "the kustomization says which files are built";
-                    faults.add_at_key(&path.key(field), message, "Remove the field, or `build`.");
-                }
-            }
-            Content::Kustomization
+            Content::resolve(build, (include, exclude), path, faults)
         };
         if let Some(DirectoryFile { path: folder, include, exclude, build }) = &self.directory {
             let content = content(*build, include, exclude, &path.key("directory"));

@@ -3,6 +3,9 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+/// The name of a kustomization in the folder that is built.
+pub(super) const WRITTEN: &str = "kustomization.yaml";
+
 /// A path without `.`, `..` and empty names; none if it leads above its start.
 pub fn normal(path: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::WRITTEN;
+use super::paths::WRITTEN;
 use crate::node::{Interner, Node};
 use crate::sops::cipher::MARK;
 use crate::yaml::read::{self as yaml, documents};

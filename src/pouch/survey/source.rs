@@ -7,6 +7,7 @@
 //! the result judge what a source may provide.
 
 mod again;
+mod beneath;
 mod budget;
 mod build;
 pub mod decrypt;

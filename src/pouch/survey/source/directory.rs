@@ -7,11 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,10 +18,11 @@ use pouch_core::config::FileGlobs;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, openat, statat};
 use rustix::io::Errno;
 
 use super::again::Files;
+use super::beneath::{FOLDER, Opened, Trouble, open_beneath, words};
 use super::budget::{self, Found};
 use super::build;
 use super::document::{self, Form, Text};
@@ -58,7 +58,7 @@ pub(super) fn read(
     let mut place = Place { source, means, indexer, opened, real: folder, shown: &shown };
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
         // The file was named, so no glob and no skipping applies.
-        place.opened.skip.clear();
+        place.opened.skip_nothing();
         let found = vec![Found { at: PathBuf::from(name), shown: Arc::from(&*shown) }];
         let reading = place.read(&found).below(folder_of(&shown));
         return Ok(place.kept(reading, found));
@@ -76,8 +76,6 @@ pub(super) fn read(
     let reading = reading.below(place.below());
     Ok(place.kept(reading, found))
 }
-
-pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Says that a source's folder cannot be read.
 fn unreachable(source: &SourceName, shown: &str, error: &std::io::Error) -> SourceError {
@@ -125,12 +123,6 @@ struct Place<'a> {
     opened: Opened,
     real: &'a Path,
     shown: &'a str,
-}
-
-/// The folder of a source, and which files in it are passed over.
-pub(super) struct Opened {
-    root: OwnedFd,
-    skip: BTreeSet<(u64, u64)>,
 }
 
 /// Files with documents that were put aside, sorted by the names that they are shown by.
@@ -226,10 +218,10 @@ impl<'a> Walk<'a> {
 
     fn folder(&mut self, folder: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Errno> {
         let time = self.place.means.time;
-        let opened = open_beneath(&self.place.opened.root, folder, FOLDER)?;
+        let opened = open_beneath(self.place.opened.root(), folder, FOLDER)?;
         let opened = File::from(opened);
         let itself = opened.metadata().map_err(|_| Errno::IO)?;
-        if !folder.as_os_str().is_empty() && self.place.opened.skip.contains(&identity(&itself)) {
+        if !folder.as_os_str().is_empty() && self.place.opened.is_skipped(&itself) {
             return Ok(());
         }
         for entry in Dir::read_from(&opened)? {
@@ -386,91 +378,6 @@ impl Place<'_> {
         reading.file(Kept { opened: self.opened, files });
         reading
     }
-}
-
-impl Opened {
-    /// A folder without these files and folders.
-    pub(super) fn new(root: OwnedFd, skip: &[PathBuf]) -> Self {
-        Self { root, skip: identities(skip) }
-    }
-
-    /// The folder.
-    pub(super) fn root(&self) -> &OwnedFd {
-        &self.root
-    }
-
-    /// Opens a plain file.
-    fn file(&self, path: &Path) -> Result<(File, Metadata), Trouble> {
-        let missed = |error: std::io::Error| Trouble::Missed(said(&error));
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let opened = open_beneath(&self.root, path, flags).map_err(|errno| Trouble::Missed(words(errno)))?;
-        let file = File::from(opened);
-        let before = file.metadata().map_err(missed)?;
-        if !before.is_file() {
-            return Err(Trouble::Missed("it was swapped for something else while it was read".to_owned()));
-        }
-        if self.skip.contains(&identity(&before)) {
-            return Err(Trouble::Skipped);
-        }
-        Ok((file, before))
-    }
-
-    /// The bytes of a plain file that has no more than so many.
-    pub(super) fn bytes(&self, path: &Path, most: u64) -> Result<Vec<u8>, Trouble> {
-        let missed = |error: std::io::Error| Trouble::Missed(said(&error));
-        let (mut file, before) = self.file(path)?;
-        let too_large = || Trouble::Refused(format!("is larger than {most} bytes"));
-        if before.len() > most {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
-        (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(missed)?;
-        let after = file.metadata().map_err(missed)?;
-        // Half of an old file and half of a new one can be good YAML.
-        let stamp = |of: &Metadata| (of.len(), of.mtime(), of.mtime_nsec());
-        let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        match () {
-            () if read > most => Err(too_large()),
-            () if stamp(&before) != stamp(&after) || read != after.len() => {
-                Err(Trouble::Missed("it changed while it was read".to_owned()))
-            }
-            () => Ok(bytes),
-        }
-    }
-}
-
-/// Why a file is not read.
-pub(super) enum Trouble {
-    /// It is one of those that are passed over.
-    Skipped,
-    /// It is refused.
-    Refused(String),
-    /// It cannot be read.
-    Missed(String),
-}
-
-/// Opens what is at `path` below `root` without following a link anywhere on the way.
-pub(super) fn open_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let mut names = path.components().peekable();
-    let mut at = openat(root, ".", FOLDER, Mode::empty())?;
-    while let Some(component) = names.next() {
-        let Component::Normal(name) = component else { return Err(Errno::INVAL) };
-        let flags = if names.peek().is_some() { FOLDER } else { flags };
-        at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-    }
-    Ok(at)
-}
-
-fn words(errno: Errno) -> String {
-    said(&errno.into())
-}
-
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
-}
-
-fn identities(paths: &[PathBuf]) -> BTreeSet<(u64, u64)> {
-    paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|metadata| identity(&metadata)).collect()
 }
 
 fn text_of(path: &Path) -> String {

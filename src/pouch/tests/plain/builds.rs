@@ -81,7 +81,7 @@ impl Built {
     }
 
     /// Lets the source be the repository's commit.
-    fn from_git(&self) {
+    fn read_from_git(&self) {
         self.commit();
         self.fleet.configure("directory: {path: tree/over,", "git: {repository: tree, ref: main, path: over,");
     }
@@ -160,7 +160,7 @@ fn what_is_published_is_what_kustomize_builds_of_folders_and_commits() {
     // Nothing changes in a second run, nor where the same tree is read from its commit but for where it stands.
     let before = built.fleet.tree("bundles/regions/eu/core");
     built.render().ends(0).outcome("eu", "unchanged");
-    built.from_git();
+    built.read_from_git();
     built.render().ends(0);
     assert_eq!(built.fleet.tree("bundles/regions/eu/core"), before);
     let bundle = built.fleet.read("bundles/regions/eu/bundle.yaml");
@@ -291,7 +291,7 @@ fn nothing_outside_of_the_tree_is_read_by_links_submodules_or_git_s_own_files() 
         assert!(ran.stderr.contains("tree/over/kustomization.yaml:2: "), "{}", ran.stderr);
     }
     // The same in a commit, which has links and no files outside.
-    built.from_git();
+    built.read_from_git();
     built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base, ../linked/base]\n");
     built.commit();
     built.render().ends(5).says("which is a symlink, or lies behind one");

@@ -59,8 +59,9 @@ pub const ONLY: &[Only] = &[
             "src/pouch/cluster/exec",
             "src/pouch/registry/docker",
             "src/pouch/settings/identities",
+            "src/pouch/survey/source/build/program",
         ],
-        why: "git, credential plugins, docker's credential helpers and what prints an identity are the only programs, started with a cleaned environment",
+        why: "git, kustomize, credential plugins, docker's credential helpers and what prints an identity are the only programs, started with a cleaned environment",
     },
     Only {
         words: &["tera"],

@@ -20,7 +20,7 @@ use super::super::budget::Meter;
 use super::super::document::{Form, Text};
 use super::super::reading::{Reading, SourceError};
 use super::super::sealed::{self, Made, SealedFile, names_no_namespace};
-use super::{FileRead, Wanted};
+use super::reached::{FileRead, Wanted};
 
 /// The annotation in which kustomize tells an origin.
 ///

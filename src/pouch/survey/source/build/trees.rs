@@ -8,9 +8,9 @@ use pouch_core::kustomize::Entry;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, openat, statat};
 use rustix::io::Errno;
 
-use super::super::directory::{FOLDER, Opened, Trouble, open_beneath};
+use super::super::beneath::{FOLDER, Opened, Trouble, open_beneath};
 use super::super::revision::folders::Folders;
-use super::Files;
+use super::reached::Files;
 use crate::git::objects::{Id, Kind, ObjectsError, Store, top_of};
 
 const LINK: &str = "is a symlink, or lies behind one";

@@ -4,6 +4,7 @@ use super::Built;
 use crate::support::fleet::{credential, secret};
 
 /// A tree, how its source is read, and what becomes of it.
+#[derive(Default)]
 struct Shape {
     name: &'static str,
     /// The folder of the source, and more of its fields.
@@ -14,12 +15,6 @@ struct Shape {
     code: i32,
     published: &'static [&'static str],
     findings: &'static [&'static str],
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self { name: "", source: "", files: Vec::new(), sealed: &[], code: 0, published: &[], findings: &[] }
-    }
 }
 
 fn pair(name: &str, namespace: &str) -> (String, String) {

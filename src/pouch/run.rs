@@ -282,6 +282,8 @@ pub struct Report {
     pub explained: Answer,
     /// Whether no Secret was looked into.
     pub no_values: bool,
+    /// The release of kustomize that built sources.
+    pub kustomize: Option<String>,
     /// Whether not all was looked at: the run was limited, or a place failed.
     pub in_part: bool,
 }
@@ -351,6 +353,7 @@ impl Report {
             all.shared_changes.append(&mut report.shared_changes);
             all.explained.add(report.explained);
             all.no_values |= report.no_values;
+            all.kustomize = all.kustomize.take().or(report.kustomize);
             all.in_part |= report.in_part;
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));

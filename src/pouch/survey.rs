@@ -83,6 +83,8 @@ pub struct Survey {
     pub sources: Vec<SourceIdentity>,
     /// Clusters that could not be reached, so that nobody knows which ones they are.
     pub unidentified: BTreeSet<SourceName>,
+    /// The release of kustomize that built sources, if any did.
+    pub kustomize: Option<String>,
     /// Which state of each source was read, as far as sources can tell.
     pub read: Vec<SourceStamp>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
@@ -263,13 +265,14 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
         torn::settle(&source.name, &mut found.reading, &found.torn, surveyor.bundles)?;
     }
     let (mut readings, mut sources, mut read) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut away, mut unidentified) = (BTreeSet::new(), BTreeSet::new());
+    let (mut away, mut unidentified, mut kustomize) = (BTreeSet::new(), BTreeSet::new(), None);
     for (index, found) in looked {
         findings.extend(found.findings);
         sources.extend(found.identity);
         read.extend(found.stamp);
         away.extend(found.is_away.then_some(index));
         unidentified.extend(found.unidentified);
+        kustomize = kustomize.or(found.kustomize);
         readings.push(found.reading);
     }
     list_namespaces(surveyor, clusters, &readings, &times)?;
@@ -351,6 +354,7 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
         findings,
         sources,
         unidentified,
+        kustomize,
         read,
         asked,
         time,
@@ -372,6 +376,8 @@ struct Looked {
     is_away: bool,
     /// The source, if it is a cluster that could not say which one it is.
     unidentified: Option<SourceName>,
+    /// The release of kustomize that built it.
+    kustomize: Option<String>,
 }
 
 /// Lists what a cluster is read for as a whole, of which so many bytes may stay in memory.
@@ -423,6 +429,7 @@ fn read_one(
         identity: reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }),
         stamp,
         torn: reading.torn,
+        kustomize: reading.kustomize,
         reading: Reading {
             documents: reading.documents,
             weighed: reading.weighed,

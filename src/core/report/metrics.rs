@@ -322,6 +322,7 @@ mod tests {
             targets: None,
             artifacts: None,
             no_values: false,
+            kustomize: None,
             credentials: Some(Credentials { admitted: 5, refused: 0, broken: 1, kept: 0, unpublished: 2, paused: 3 }),
             regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
             verified: None,

@@ -63,6 +63,9 @@ pub struct Summary {
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,
+    /// The release of kustomize that built sources, such as `v5.8.1`; absent where none was built.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kustomize: Option<String>,
     /// How the Credentials fared, and Clusters without one; absent after `verify` and `deliver`, which look at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,

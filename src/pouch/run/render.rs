@@ -274,6 +274,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         put_back,
         shared_changes,
         no_values: run.keys.is_blind(),
+        kustomize: survey.kustomize.clone(),
         in_part: run.selection.refresh.is_some(),
         ..Report::of(run.fleet, told, findings)
     };

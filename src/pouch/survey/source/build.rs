@@ -28,7 +28,7 @@ pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>
     let mut reached = Reached { wanted, files, meter: &meter, read: BTreeMap::new() };
     let gathered = gather(&mut reached, wanted.folder).map_err(|trouble| refused(wanted, &trouble))?;
     let known = Known::new(reached.read);
-    let printed = program::build(wanted.source, &gathered, given)?;
+    let (printed, release) = program::build(wanted.source, &gathered, given)?;
     let mut output = Output { wanted, gathered: &gathered, known, meter: &meter, reading: Reading::nothing() };
     output.read(&printed, given.build.objects)?;
     let mut reading = output.reading();
@@ -37,6 +37,7 @@ pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>
         return Err(SourceError::new(wanted.source, message, "Build less of it, or raise the limit."));
     }
     reading.held = meter.held();
+    reading.kustomize = Some(release);
     // What stands before the name of a file at the top.
     Ok(reading.below(folder_of(&(wanted.show)("x"))))
 }

@@ -98,6 +98,8 @@ pub struct Reading {
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
     /// kustomize or pouch.
     pub skipped: usize,
+    /// The release of kustomize that built it.
+    pub kustomize: Option<String>,
     /// A git source's repository, without user, query and fragment; none for the other kinds.
     pub identity: Option<String>,
     /// A git source's commit.

@@ -152,7 +152,10 @@ fn what_is_published_is_what_kustomize_builds_of_folders_and_commits() {
          configMapGenerator: [{name: settings, files: [../base/kustomization.yaml]}]\n\
          labels: [{pairs: {team: a}}]\n",
     );
-    let ran = built.render().ends(0).outcome("eu", "published");
+    let mut command = built.command(&["render", "--summary", "summary.json"]);
+    let ran = Ran::from(command.output().unwrap()).ends(0).outcome("eu", "published");
+    let summary: serde_json::Value = serde_json::from_str(&built.fleet.read("summary.json")).unwrap();
+    assert!(summary["kustomize"].as_str().unwrap().starts_with("v5."), "{summary}");
     assert!(!ran.stderr.contains("warning") && !ran.stderr.contains("error"), "{}", ran.stderr);
     assert_eq!(built.published(), ["team-a/aws token", "team-a/more one,two"]);
     let bundle = built.fleet.read("bundles/regions/eu/bundle.yaml");

@@ -44,7 +44,7 @@ pub(in super::super) fn version(source: &SourceName, given: &Given<'_>) -> Resul
     found(source, given, folder.path()).map(|program| program.version)
 }
 
-/// Builds what was gathered, and gives what kustomize prints.
+/// Builds what was gathered, and gives what kustomize prints, and its release.
 ///
 /// # Errors
 /// Where there is no kustomize, the build fails, or it takes more than `limits.build` allows.
@@ -52,7 +52,7 @@ pub(super) fn build(
     source: &SourceName,
     gathered: &Gathered,
     given: &Given<'_>,
-) -> Result<Zeroizing<Vec<u8>>, SourceError> {
+) -> Result<(Zeroizing<Vec<u8>>, String), SourceError> {
     let folder = scratch(source)?;
     let program = found(source, given, folder.path())?;
     write(gathered, folder.path()).map_err(|error| {
@@ -65,7 +65,7 @@ pub(super) fn build(
     let wrong = |message: String, help: &str| Err(SourceError::new(source, message, help));
     const LESS: &str = "Build less of it; or raise limits.build, if kustomize by itself takes as much.";
     match run(&program.path, &["build", TOP], folder.path(), &bounds) {
-        Ok(ChildResult { well: true, out, .. }) => Ok(Zeroizing::new(out)),
+        Ok(ChildResult { well: true, out, .. }) => Ok((Zeroizing::new(out), program.version)),
         Ok(ChildResult { words: told, .. }) => {
             let told = String::from_utf8_lossy(&told).replace(&*format!("{}/", folder.path().display()), "");
             match gathered.told(&told) {

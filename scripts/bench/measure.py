@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import signal
+import shutil
 import statistics
 import subprocess
 import sys
@@ -181,6 +182,18 @@ def run(command, what=None, cwd=None):
     # Kibibytes on Linux, bytes on macOS.
     peak = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_utime, own, peak, *texts)
+
+
+def kustomize():
+    """The program, installed where there is none."""
+    found = shutil.which("kustomize")
+    if found:
+        return found
+    get = os.path.join(ROOT, "scripts", "tools", "get")
+    folder = subprocess.run([get, "kustomize"], stdout=subprocess.PIPE, text=True, check=False)
+    if folder.returncode != 0:
+        raise Failed("there is no kustomize, and it cannot be installed")
+    return os.path.join(folder.stdout.strip(), "kustomize")
 
 
 def own_cpu(process):

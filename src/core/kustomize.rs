@@ -59,6 +59,9 @@ pub trait SourceTree {
     /// What stands at a path; a symlink on the way counts as one at its end.
     fn look(&mut self, path: &str) -> Entry;
 
+    /// What to do about a path that leads out of the tree, or to nothing in it.
+    fn help(&self) -> &'static str;
+
     /// The bytes of a regular file.
     ///
     /// # Errors
@@ -112,29 +115,34 @@ impl Gathered {
         self.names.get(written).map(String::as_str)
     }
 
-    /// kustomize's words with the paths of the tree in place of those that were made here; none where they may quote a value of
-    /// a Secret or a patch.
+    /// What may be told of kustomize's words, with paths of the tree; none where nothing may.
     pub fn told(&self, words: &str) -> Option<String> {
-        if words::may_quote(words, &self.files) {
-            return None;
-        }
-        // A longer name before the one that it begins with: `pouch-d1/pouch-f2`, `pouch-d12`, `pouch-d1`.
-        let mut names: Vec<(&str, &str)> = self.names.iter().map(|(name, path)| (&**name, &**path)).collect();
-        names.sort_by_key(|(name, _)| core::cmp::Reverse(name.len()));
-        Some(names.into_iter().fold(words.to_string(), |words, (name, path)| {
-            words.replace(name, if path.is_empty() { "." } else { path })
-        }))
+        let files = self.names.iter().map(|(name, path)| (name_of(name), shown(path)));
+        // All kustomizations have one name, so only their folders tell them apart.
+        words::told(words, files.filter(|(name, _)| *name != WRITTEN))
     }
+}
+
+/// The most that kustomize is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Files.
+    pub files: usize,
+    /// Bytes of them together.
+    pub bytes: usize,
 }
 
 /// Gathers what the kustomization of a folder reaches.
 ///
 /// # Errors
-/// At the first thing that is refused or cannot be read.
-pub fn gather(tree: &mut dyn SourceTree, folder: &str) -> Result<Gathered, Trouble> {
+/// At the first thing that is refused or cannot be read, and where it is more than kustomize is given.
+pub fn gather(tree: &mut dyn SourceTree, folder: &str, bounds: Bounds) -> Result<Gathered, Trouble> {
     let mut gathering = Gathering {
         tree,
+        bounds,
+        bytes: 0,
         folders: BTreeMap::new(),
+        kept: BTreeMap::new(),
         left: VecDeque::new(),
         files: 0,
         more: Vec::new(),
@@ -155,11 +163,16 @@ pub fn gather(tree: &mut dyn SourceTree, folder: &str) -> Result<Gathered, Troub
 
 struct Gathering<'t> {
     tree: &'t mut dyn SourceTree,
+    bounds: Bounds,
     /// The name of each folder that was reached.
     folders: BTreeMap<String, String>,
     /// Folders whose kustomizations are still to be read.
     left: VecDeque<String>,
     files: usize,
+    /// The bytes of all of them.
+    bytes: usize,
+    /// The name of each file that stands beside the kustomization of a folder: by that folder, and its path.
+    kept: BTreeMap<(String, String), String>,
     /// Files that the kustomization at hand takes as resources, by other words.
     more: Vec<String>,
     done: Gathered,
@@ -278,7 +291,7 @@ impl Gathering<'_> {
             Shape::FileOrText(of) => match text()? {
                 words if is_text(words) => {
                     self.judge(words.as_bytes(), *of, spot)?;
-                    Ok(Tree::text(self.keep(spot, (spot.file, Zeroizing::new(words.as_bytes().to_vec())))))
+                    self.keep(spot, (spot.file, Zeroizing::new(words.as_bytes().to_vec()))).map(Tree::text)
                 }
                 path => self.file(path, *of, spot).map(Tree::text),
             },
@@ -307,9 +320,12 @@ impl Gathering<'_> {
         let path = self.found(typed, spot)?;
         match self.tree.look(&path) {
             Entry::Folder => Ok(format!("../{}", self.folder(&path))),
+            _ if self.kept.contains_key(&(spot.folder.to_string(), path.clone())) => {
+                Err(spot.wrong(format!("it names {path:?} twice"), "Remove one of the two."))
+            }
             _ => {
                 let text = self.tree.resources(&path)?;
-                Ok(self.keep(spot, (&path, Zeroizing::new(text.as_bytes().to_vec()))))
+                self.keep(spot, (&path, Zeroizing::new(text.as_bytes().to_vec())))
             }
         }
     }
@@ -320,10 +336,13 @@ impl Gathering<'_> {
         if self.tree.look(&path) != Entry::File {
             return Err(spot.wrong(format!("{} is a folder", shown(&path)), "Name a file."));
         }
+        if let Some(name) = self.kept.get(&(spot.folder.to_string(), path.clone())) {
+            return Ok(name.clone());
+        }
         let bytes = Zeroizing::new(self.tree.bytes(&path)?);
         self.judge(&bytes, of, spot)
             .map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
-        Ok(self.keep(spot, (&path, bytes)))
+        self.keep(spot, (&path, bytes))
     }
 
     /// Refuses content that kustomize would spread: what SOPS sealed, where no MAC could be proved afterwards, and keys.
@@ -339,19 +358,30 @@ impl Gathering<'_> {
     }
 
     /// Writes a file beside the kustomization that names it, and gives its name there.
-    fn keep(&mut self, spot: Spot<'_>, (path, bytes): (&str, Zeroizing<Vec<u8>>)) -> String {
+    fn keep(&mut self, spot: Spot<'_>, (path, bytes): (&str, Zeroizing<Vec<u8>>)) -> Result<String, Trouble> {
         let name = format!("{FILE}{}.yaml", self.files);
         self.files = self.files.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let Bounds { files, bytes: most } = self.bounds;
+        if self.files > files || self.bytes > most {
+            let message = format!("it reaches more than {files} files, or more than {most} bytes");
+            return Err(
+                spot.wrong(message, "Build less of the tree, or raise limits.build.objects and limits.build.bytes.")
+            );
+        }
         let whole = format!("{}/{name}", self.folder(spot.folder));
+        if path != spot.file {
+            self.kept.insert((spot.folder.to_string(), path.to_string()), name.clone());
+        }
         self.done.names.insert(whole.clone(), path.to_string());
         self.done.files.insert(whole, bytes);
-        name
+        Ok(name)
     }
 
     /// The file or folder of the tree at a path that a kustomization names.
     fn found(&mut self, typed: &str, spot: Spot<'_>) -> Result<String, Trouble> {
-        const INSIDE: &str = "Name a file or a folder of the same tree: nothing else is read, and nothing is fetched.";
-        let refused = |what: &str| spot.wrong(format!("{} names {typed:?}, which {what}", spot.field), INSIDE);
+        let help = self.tree.help();
+        let refused = |what: &str| spot.wrong(format!("{} names {typed:?}, which {what}", spot.field), help);
         if typed.starts_with('/') {
             return Err(refused("is an absolute path"));
         }

@@ -17,7 +17,7 @@ mod pack;
 pub mod program;
 pub mod sign;
 pub mod signers;
-pub mod words;
+mod words;
 
 use std::path::Path;
 

@@ -74,7 +74,7 @@ const NO_HELM: &str =
 
 const PATCH: &[Field] = &[("options", Any), ("patch", Any), ("path", File(Use::Patch)), ("target", Any)];
 
-const REPLACEMENT: &[Field] = &[("path", File(Use::Data)), ("source", Any), ("targets", Any)];
+const REPLACEMENT: &[Field] = &[("path", File(Use::Data)), ("source", Any), ("sourceValue", Any), ("targets", Any)];
 
 const CONFIG_MAP: &[Field] = &[
     ("behavior", Any),
@@ -169,6 +169,7 @@ pub(super) const HEAD: &[Field] = &[("apiVersion", Any), ("kind", Any), ("metada
 ///
 /// <https://github.com/viaduct-ai/kustomize-sops>
 pub(super) const KSOPS: &[Field] = &[
+    ("fail-on-error", Any),
     ("files", List(&Resource)),
     ("secretFrom", Refused("Seal a manifest of the Secret with SOPS, and name it under `files`.")),
 ];

@@ -52,7 +52,7 @@ impl Gathering<'_> {
             written.push_str(&emit(&Tree::Map(config)));
         }
         let written = Zeroizing::new(written.into_bytes());
-        Ok(Some(self.keep(spot, (spot.file, written))))
+        self.keep(spot, (spot.file, written)).map(Some)
     }
 }
 

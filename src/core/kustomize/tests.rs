@@ -17,6 +17,10 @@ impl SourceTree for Files {
         }
     }
 
+    fn help(&self) -> &'static str {
+        "Name another."
+    }
+
     fn bytes(&mut self, path: &str) -> Result<Vec<u8>, Trouble> {
         self.0.get(path).map(|text| text.as_bytes().to_vec()).ok_or_else(|| Trouble::new(path, "is not there", ""))
     }
@@ -28,7 +32,7 @@ impl SourceTree for Files {
 
 fn gathered(folder: &str, files: &[(&str, &str)]) -> Result<Gathered, Trouble> {
     let files = files.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
-    gather(&mut Files(files.collect()), folder)
+    gather(&mut Files(files.collect()), folder, Bounds { files: 100, bytes: 10_000 })
 }
 
 /// A file of what is built.
@@ -102,8 +106,9 @@ fn what_is_reached_has_names_of_our_own_and_stands_beside_what_names_it() {
         "generators: []\nnamePrefix: a-\npatches:\n- path: pouch-f1.yaml\nresources:\n- ../pouch-d1\n- ../pouch-d2\n- pouch-f0.yaml\n\
          secretGenerator:\n- files:\n  - key.pem=pouch-f2.yaml\n  - k=pouch-f3.yaml\n  name: s\n"
     );
-    let told = gathered.told("no such thing in pouch-d0/pouch-f1.yaml of pouch-d1, pouch-d10 and pouch-top");
-    assert_eq!(told.as_deref(), Some("no such thing in over/p.yaml of base, base0 and pouch-top"));
+    let told =
+        gathered.told("cycle detected: pouch-d0/pouch-f1.yaml, 'pouch-f1.yaml' of pouch-d1, pouch-d10 and pouch-top");
+    assert_eq!(told.as_deref(), Some("cycle detected, in base, over/p.yaml"));
     assert_eq!(gathered.path("../pouch-d1/pouch-f4.yaml"), Some("base/r.yaml"));
     assert_eq!(gathered.path("../../etc/passwd"), None);
 }
@@ -239,28 +244,50 @@ fn a_folder_needs_one_kustomization() {
 }
 
 #[test]
-fn words_that_quote_a_value_are_not_told() {
-    let gathered = gathered(
-        "",
-        &[
-            (
-                "kustomization.yaml",
-                "resources: [s.yaml, c.yaml]\npatches: [{path: p.yaml, target: {kind: Secret, name: target-name}}]\n\
-                 secretGenerator: [{name: generated, literals: [password=in-a-literal], envs: [e.env]}]\n",
-            ),
-            ("s.yaml", "kind: Secret\nmetadata: {name: secret-name}\nstringData: {a: in-a-secret}\n"),
-            ("c.yaml", "kind: ConfigMap\nmetadata: {name: map-name}\ndata: {a: in-a-map}\n"),
-            ("p.yaml", "- op: replace\n  path: /stringData/a\n  value: in-a-patch\n"),
-            ("e.env", "TOKEN=in-an-env-file\n"),
-        ],
-    )
-    .ok()
-    .unwrap();
-    for value in ["in-a-secret", "in-a-patch", "password=in-a-literal", "TOKEN=in-an-env-file"] {
-        assert_eq!(gathered.told(&format!("cannot use \"{value}\" here")), None, "{value}");
+fn of_kustomize_s_words_only_phrases_ids_and_files_are_told() {
+    let gathered =
+        gathered("", &[("kustomization.yaml", "resources: [s.yaml]\n"), ("s.yaml", "kind: Secret\n")]).ok().unwrap();
+    for (words, told) in [
+        (
+            "Error: accumulating resources: merging resources from 'pouch-f0.yaml': may not add resource with an already \
+             registered id: Secret.v1.[noGrp]/aws.team-b",
+            Some("already registered id: Secret.v1.[noGrp]/aws.team-b, in s.yaml"),
+        ),
+        (
+            "no matches for Id AWSClusterStaticIdentity.v1beta2.infrastructure.cluster.x-k8s.io/aws.[noNs]; failed to find \
+             unique target for patch Secret.v1.[noGrp]/hunter2-p@ss.[noNs]",
+            Some("no matches for Id: AWSClusterStaticIdentity.v1beta2.infrastructure.cluster.x-k8s.io/aws.[noNs]"),
+        ),
+        (
+            "found multiple objects: multiple matches for {\"stringData\":{\"clouds.yaml\":\"p@ss!w0rd#1\",\"pin\":\"4711\"}}",
+            Some("multiple matches"),
+        ),
+        ("error: hunter2 is a value", None),
+        ("", None),
+    ] {
+        assert_eq!(gathered.told(words).as_deref(), told, "{words}");
     }
-    let told = "no matches for secret-name, map-name, target-name and generated; /stringData/a; in-a-map";
-    assert_eq!(gathered.told(told).as_deref(), Some(told));
+}
+
+#[test]
+fn kustomize_is_given_no_more_than_its_bounds() {
+    let most = |files: usize, bytes: usize| {
+        let all =
+            [("kustomization.yaml", "resources: [a.yaml, b.yaml]\n"), ("a.yaml", "kind: A\n"), ("b.yaml", "kind: B\n")];
+        let all = all.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
+        gather(&mut Files(all.collect()), "", Bounds { files, bytes }).err().map(|trouble| trouble.message)
+    };
+    assert_eq!(most(2, 16), None);
+    assert_eq!(most(1, 16).as_deref(), Some("it reaches more than 1 files, or more than 16 bytes"));
+    assert_eq!(most(2, 15).as_deref(), Some("it reaches more than 2 files, or more than 15 bytes"));
+    // One that is named often stands there once.
+    let often = "configMapGenerator: [{name: x, files: [1=a.yaml, 2=a.yaml, 3=a.yaml]}]\n";
+    let gathered = gathered("", &[("kustomization.yaml", often), ("a.yaml", "kind: A\n")]).ok().unwrap();
+    assert_eq!(gathered.files.len(), 3);
+    assert_eq!(
+        refused("resources: [a.yaml, ./a.yaml]\n").as_deref(),
+        Some("k/kustomization.yaml:1: it names \"k/a.yaml\" twice")
+    );
 }
 
 #[test]

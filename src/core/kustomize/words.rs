@@ -1,66 +1,72 @@
-//! Words: whether what kustomize says may quote a value.
+//! Words: what may be told of what kustomize says.
 //!
-//! kustomize prints a patch that does not fit, and a line that is no YAML. What it was given is searched for in its words only
-//! where there are some: a build that goes well says nothing.
+//! kustomize prints a patch that does not fit, a line that is no YAML, and whole objects. So its words are not shown: of them
+//! are told phrases that are known, the objects that it names by their ids, and the files.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
+use crate::listing::few;
 
-use super::paths::WRITTEN;
-use crate::node::{Interner, Node};
-use crate::sops::cipher::MARK;
-use crate::yaml::read::{self as yaml, documents};
-
-/// Words with fewer bytes stand in a message by chance, and tell little.
-const LEAST: usize = 6;
-
-/// The fields of a kustomization that may hold values.
-const HOLDERS: [&str; 4] = ["configMapGenerator", "patches", "patchesJson6902", "secretGenerator"];
-
-/// The fields that name things, which a message must be able to tell.
-const NAMES: [&str; 12] = [
-    "apiVersion",
-    "behavior",
-    "envs",
-    "files",
-    "kind",
-    "metadata",
-    "name",
-    "namespace",
-    "op",
-    "path",
-    "target",
-    "type",
+/// What kustomize says without a value in it.
+const PHRASES: [&str; 14] = [
+    "no matches for Id",
+    "no resource matches",
+    "no such file or directory",
+    "already registered id",
+    "cycle detected",
+    "produces ID conflict",
+    "missing metadata.name",
+    "missing Resource metadata",
+    "unable to find field",
+    "unable to find patch target",
+    "multiple matches",
+    "json: cannot unmarshal",
+    "invalid Kustomization",
+    "unable to parse SM or JSON patch",
 ];
 
-/// Returns true if the words may quote a value of a Secret, a patch or a generator.
-pub(super) fn may_quote(words: &str, files: &BTreeMap<String, Zeroizing<Vec<u8>>>) -> bool {
-    let quotes = |line: &str| {
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-' | '.');
-        let longest = line.split(|c| !is_plain(c)).max_by_key(|word| word.len()).unwrap_or_default();
-        longest.len() >= LEAST && words.contains(longest)
+/// The most objects, and files, that are named.
+const MOST: usize = 3;
+
+/// The id of an object, as kustomize writes it: `Secret.v1.[noGrp]/aws.team-a`.
+///
+/// <https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/resid/resid.go>
+fn id(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != ']');
+    let (kind, name) = word.split_once('/')?;
+    let parts: Vec<&str> = kind.splitn(3, '.').collect();
+    let [kind, version, group] = *parts else { return None };
+    let is_kind = kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.bytes().all(|b| b.is_ascii_alphanumeric());
+    let is_version =
+        version == "[noVer]" || (version.starts_with('v') && version.bytes().all(|b| b.is_ascii_alphanumeric()));
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    let is_name = |text: &str| {
+        let text = text.strip_suffix(".[noNs]").unwrap_or(text);
+        text == "[noGrp]" || (!text.is_empty() && text.bytes().all(is_plain))
     };
-    files.iter().any(|(path, bytes)| {
-        let text = Zeroizing::new(String::from_utf8_lossy(bytes).into_owned());
-        let mut interner = Interner::new();
-        documents(&text).any(|document| match yaml::read(&document, &mut interner) {
-            Ok(node) if path.ends_with(WRITTEN) => {
-                HOLDERS.iter().filter_map(|field| node.get(field)).any(|value| holds(value, &quotes))
-            }
-            Ok(node) if node.str_at(&["kind"]).is_some_and(|kind| kind != "Secret") => false,
-            Ok(node) => holds(&node, &quotes),
-            Err(_) => document.text.lines().any(quotes),
-        })
-    })
+    (is_kind && is_version && is_name(group) && is_name(name)).then_some(word)
 }
 
-fn holds(node: &Node, quotes: &impl Fn(&str) -> bool) -> bool {
-    match node {
-        Node::Text(text) => !text.starts_with(MARK) && text.lines().any(quotes),
-        Node::List(items) => items.iter().any(|item| holds(item, quotes)),
-        node => node.entries().iter().any(|(key, value)| !NAMES.contains(&&**key) && holds(value, quotes)),
+/// What may be told, in one clause; none where nothing is known of it.
+pub(super) fn told<'n>(words: &str, files: impl Iterator<Item = (&'n str, &'n str)>) -> Option<String> {
+    let phrase = PHRASES.iter().find(|phrase| words.contains(**phrase))?;
+    let ids: BTreeSet<&str> =
+        words.split([' ', '\'', '"', ',', ';', '\n', '(', ')', '=', '{', '}', '|']).filter_map(id).collect();
+    let paths: BTreeSet<&str> = files.filter(|(name, _)| has_word(words, name)).map(|(_, path)| path).collect();
+    let mut told = (*phrase).to_string();
+    for (more, list) in [(": ", few(&ids, ids.len(), MOST)), (", in ", few(&paths, paths.len(), MOST))] {
+        if !list.is_empty() {
+            told.push_str(more);
+            told.push_str(&list);
+        }
     }
+    Some(told)
+}
+
+/// Returns true if a name that ends in a digit, or in `.yaml`, stands there, and not as the beginning of a longer one.
+fn has_word(words: &str, name: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
+    words.match_indices(name).any(|(at, _)| words.get(at.saturating_add(name.len())..).is_some_and(is_end))
 }

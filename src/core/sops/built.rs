@@ -19,6 +19,9 @@ pub enum BuiltError {
     /// A sealed value stands where the document has another one, or none.
     #[error("the sealed value at {0} does not stand there in the document that was sealed")]
     Moved(String),
+    /// It is another object than the document is: of another kind, type or name.
+    #[error("its {0} is not that of the document that was sealed")]
+    Another(&'static str),
     /// A value is readable where the document seals all values.
     #[error("the value at {0} is not sealed, and the document that it was built of seals what stands there")]
     Mixed(String),
@@ -29,6 +32,17 @@ pub enum BuiltError {
 /// # Errors
 /// Where a value was moved, or added without being sealed.
 pub(super) fn filled(built: &Node, sealed: &Node, open: &Node, rule: &EncryptionRule) -> Result<Node, BuiltError> {
+    for field in ["apiVersion", "kind", "type"] {
+        // What was sealed for no type may get one; none that never leaves loses it.
+        if open.at(&[field]).is_some_and(|sealed| built.at(&[field]) != Some(sealed)) {
+            return Err(BuiltError::Another(field));
+        }
+    }
+    // A build may put something before it and behind it.
+    let name = |node: &Node| node.str_at(&["metadata", "name"]).unwrap_or_default().to_string();
+    if !name(built).contains(&name(open)) {
+        return Err(BuiltError::Another("metadata.name"));
+    }
     let entries = built.entries().iter().filter(|(key, _)| **key != *KEY);
     Filling { rule }.map(entries, (Some(sealed), Some(open)), &mut Vec::new(), false)
 }
@@ -79,11 +93,22 @@ impl Filling<'_> {
                 _ => Err(BuiltError::Moved(told(path))),
             },
             Node::Null => Ok(Node::Null),
-            Node::Text(text) if text.is_empty() => Ok(Node::Text(Box::default())),
-            _ if self.rule.seals(marked, false) => Err(BuiltError::Mixed(told(path))),
+            Node::Text(text) if text.is_empty() => match sealed {
+                Some(Node::Text(text)) if text.starts_with(MARK) => Err(BuiltError::Moved(told(path))),
+                _ => Ok(Node::Text(Box::default())),
+            },
+            // Labels, annotations and a namespace are what builds add, under whatever rule.
+            _ if self.rule.seals(marked, false) && !(sealed.is_none() && is_metadata(path)) => {
+                Err(BuiltError::Mixed(told(path)))
+            }
             value => Ok(value.clone()),
         }
     }
+}
+
+fn is_metadata(path: &[Key]) -> bool {
+    let mut names = path.iter().map(|key| &**key);
+    names.next() == Some("metadata") && matches!(names.next(), Some("annotations" | "labels" | "namespace"))
 }
 
 fn told(path: &[Key]) -> String {
@@ -107,7 +132,10 @@ mod tests {
             "kind: Secret\nmetadata: {name: a}\ndata: {one: 'ENC[AES256_GCM,1]', two: 'ENC[AES256_GCM,2]', none: ''}\n";
         let open = "kind: Secret\nmetadata: {name: a}\ndata: {one: first, two: second, none: ''}\n";
         let rule = EncryptionRule::new(FIELDS.map(|field| (field == rule.0).then_some(rule.1))).unwrap();
-        super::filled(&node(built), &node(sealed), &node(open), &rule).map_err(|error| error.to_string())
+        let head = if built.contains("kind:") { "" } else { "kind: Secret\n" };
+        let name = if built.contains("metadata:") { "" } else { "metadata: {name: a}\n" };
+        let built = node(&format!("{head}{name}{built}"));
+        super::filled(&built, &node(sealed), &node(open), &rule).map_err(|error| error.to_string())
     }
 
     const OWN: (&str, &str) = ("encrypted_regex", "^(data|stringData)$");
@@ -127,7 +155,8 @@ mod tests {
             ("data: {one: 'ENC[AES256_GCM,2]'}\n", "data.one"),
             ("data: {three: 'ENC[AES256_GCM,1]'}\n", "data.three"),
             ("stringData: {one: 'ENC[AES256_GCM,1]'}\n", "stringData.one"),
-            ("metadata: {labels: {one: 'ENC[AES256_GCM,1]'}}\n", "metadata.labels.one"),
+            ("metadata: {name: a, labels: {one: 'ENC[AES256_GCM,1]'}}\n", "metadata.labels.one"),
+            ("data: {one: ''}\n", "data.one"),
             ("data: {one: ['ENC[AES256_GCM,1]']}\n", "data.one"),
         ] {
             assert_eq!(filled_by(OWN, built).err(), Some(moved(path)), "{built}");
@@ -136,6 +165,18 @@ mod tests {
             let told = filled_by(OWN, built).err().unwrap();
             assert!(told.starts_with(&format!("the value at {path} is not sealed")), "{told}");
         }
+        for (built, field) in [
+            ("kind: ConfigMap\n", "kind"),
+            ("metadata: {name: other}\n", "metadata.name"),
+            ("metadata: {}\n", "metadata.name"),
+        ] {
+            let told = format!("its {field} is not that of the document that was sealed");
+            assert_eq!(filled_by(OWN, built).err(), Some(told), "{built}");
+        }
+        // Builds add labels and annotations, also where the rule would seal them.
+        let narrow = ("unencrypted_regex", "^(kind|name)$");
+        assert!(filled_by(narrow, "metadata: {name: a, labels: {x: y}, namespace: b}\n").is_ok());
+        assert!(filled_by(narrow, "metadata: {name: a, finalizers: [x]}\n").is_err());
         // Under another rule the same is readable for good reason.
         let all_but_data = ("unencrypted_regex", "^(kind|metadata|data)$");
         assert!(filled_by(all_but_data, "data: {one: plain}\n").is_ok());

@@ -570,11 +570,14 @@ pub fn work_tree(folder: &Path) -> WorkTree {
     found
 }
 
-/// The top of the work tree around a folder, which is written without links; none if there is none.
-pub fn top_of(folder: &Path) -> Option<PathBuf> {
-    let top =
-        opened(folder, RepositoryOpenFlags::empty()).ok()?.workdir().and_then(|top| std::fs::canonicalize(top).ok())?;
-    folder.starts_with(&top).then_some(top)
+/// The top of the work tree around a folder, which is written without links, and the paths that git knows of it; none if there
+/// is no work tree that git trusts.
+pub fn known(folder: &Path) -> Option<(PathBuf, BTreeSet<String>)> {
+    let repository = opened(folder, RepositoryOpenFlags::empty()).ok()?;
+    let top = repository.workdir().and_then(|top| std::fs::canonicalize(top).ok())?;
+    let index = repository.index().ok()?;
+    let paths = index.iter().map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect();
+    folder.starts_with(&top).then_some((top, paths))
 }
 
 #[cfg(test)]

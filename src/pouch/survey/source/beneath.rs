@@ -40,7 +40,12 @@ impl Opened {
 
     /// Returns true for one of those that are passed over.
     pub(super) fn is_skipped(&self, found: &Metadata) -> bool {
-        self.skip.contains(&identity(found))
+        self.skips(identity(found))
+    }
+
+    /// The same of a file or folder by its device and number.
+    pub(super) fn skips(&self, identity: (u64, u64)) -> bool {
+        self.skip.contains(&identity)
     }
 
     /// Opens a plain file.

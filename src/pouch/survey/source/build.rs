@@ -11,8 +11,11 @@ mod reached;
 mod trees;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use pouch_core::kustomize::{Trouble, gather};
+use pouch_core::config::{BuildLimits, Bytes};
+use pouch_core::finding::{Code, Finding};
+use pouch_core::kustomize::{Bounds, Trouble, gather};
 
 use self::output::{Known, Output};
 pub(super) use self::program::version;
@@ -20,18 +23,34 @@ use self::reached::Reached;
 pub(super) use self::reached::{Files, Wanted};
 pub(super) use self::trees::{Commit, Folder};
 use super::budget::Meter;
-use super::reading::{Given, Reading, SourceError, folder_of};
+use super::reading::{Given, Reading, SourceError, folder_of, start_of};
+use crate::ambient::Timer;
 
 /// Builds, and reads what comes out.
 pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>) -> Result<Reading, SourceError> {
     let meter = Meter::new(given.means);
-    let mut reached = Reached { wanted, files, meter: &meter, read: BTreeMap::new() };
-    let gathered = gather(&mut reached, wanted.folder).map_err(|trouble| refused(wanted, &trouble))?;
-    let known = Known::new(reached.read);
+    let BuildLimits { objects, bytes: Bytes(bytes), seconds, .. } = *given.build;
+    let most = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
+    let clock = (Timer::start(), most);
+    let mut reached =
+        Reached { wanted, files, meter: &meter, clock, read: BTreeMap::new(), empty: Vec::new(), sealed: 0 };
+    let gathered = gather(&mut reached, wanted.folder, Bounds { files: objects, bytes })
+        .map_err(|trouble| refused(wanted, &trouble))?;
+    let (known, empty) = (Known::new(reached.read), reached.empty);
     let (printed, release) = program::build(wanted.source, &gathered, given)?;
     let mut output = Output { wanted, gathered: &gathered, known, meter: &meter, reading: Reading::nothing() };
     output.read(&printed, given.build.objects)?;
     let mut reading = output.reading();
+    for path in empty {
+        let message = "the file is empty, which does not prove that its objects are gone";
+        let help = "Check whether the program that wrote it failed. What was published from it stays until it is removed from \
+                    the kustomization.";
+        reading.tear(
+            &path,
+            "",
+            Finding::new(Code::UnparsableDocument, message).at(&start_of(wanted.source, &path)).help(help),
+        );
+    }
     if let Some(passed) = meter.passed() {
         let message = format!("what kustomize builds of it is more than is read: {passed}");
         return Err(SourceError::new(wanted.source, message, "Build less of it, or raise the limit."));

@@ -117,7 +117,7 @@ impl Vault {
                     let kind = kind_of(&node);
                     let is_listed = fleet.lists(&kind);
                     let is_moved = is_listed && vault.is_shared && scopes.of(&kind) == Some(Scope::Namespaced);
-                    let unbound = (is_moved && part.is_unbound(&node)).then(unbound);
+                    let unbound = (is_moved && part.is_unbound(&node)).then(|| unbound(part.made));
                     let shown = part.closed.clone().or_else(|| would_show(&node)).or(unbound);
                     let open = match opened {
                         Some(Ok(opening)) => found(&opening.open, at, &node),
@@ -202,7 +202,7 @@ impl Vault {
                 };
                 let part = self.files.get(file)?.parts.get(at)?;
                 if self.is_shared && key.namespace.is_some() && part.is_unbound(&opened) {
-                    return Some(Answer::Sealed(unbound()));
+                    return Some(Answer::Sealed(unbound(part.made)));
                 }
                 Answer::Found(without_sealed_notes(opened, node), origin)
             }
@@ -308,6 +308,10 @@ fn built(sealed: &Sealed, number: usize, part: &SealedPart, open: &Node) -> Resu
             let (code, help) = match error {
                 BuiltError::Moved(_) => {
                     let help = "Leave sealed values where they were sealed: no patch or replacement may move one.";
+                    (Code::UndecryptableSource, help)
+                }
+                BuiltError::Another(_) => {
+                    let help = "Seal an object of its own for it: a build may put something before and behind the name, and no more.";
                     (Code::UndecryptableSource, help)
                 }
                 BuiltError::Mixed(_) => {
@@ -440,9 +444,13 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
 }
 
 /// Says why an object is not opened that got its namespace from a source which shares an identity.
-fn unbound() -> Reason {
-    let why = "it names no namespace, so its MAC binds it to none, and another source has an identity that opens it";
-    Reason::new(why, "Give each source an identity of its own; or write metadata.namespace, and seal it again.")
+fn unbound(made: Made) -> Reason {
+    let why = match made {
+        Made::Built { .. } => "its MAC does not bind it to the namespace that the build gives it",
+        Made::Text | Made::Apart => "it names no namespace, so its MAC binds it to none",
+    };
+    let help = "Give each source an identity of its own; or write metadata.namespace, and seal it again.";
+    Reason::new(format!("{why}, and another source has an identity that opens it"), help)
 }
 
 fn changed() -> Reason {

@@ -212,7 +212,7 @@ impl Reading {
         let paths = few(self.unbuilt.iter(), self.unbuilt.len(), MOST_UNBUILT);
         let message = format!("the files are read one by one, and a kustomization changes what they say: {paths}");
         let help = "Add `build: kustomize` to the source, beside `path`, and let `path` be the folder of the kustomization that is \
-                    delivered. If the files are meant as they are, exclude \"**/kustomization.yaml\".";
+                    delivered. If the files are meant as they are, exclude \"*kustomization.yaml\".";
         self.findings.push(Finding::new(Code::UnbuiltKustomization, message).at(&whole(source)).help(help));
     }
 

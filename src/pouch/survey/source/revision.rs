@@ -372,7 +372,12 @@ impl Tree<'_> {
     /// Builds the kustomization in the folder, of files of the whole commit.
     fn build(&self, relabel: bool, given: &Given<'_>) -> Result<Reading, SourceError> {
         let unread = || SourceError::new(self.source, "its commit has no tree", "Check the repository with git fsck.");
-        let mut commit = build::Commit::new(self.store, self.root.ok_or_else(unread)?, self.means.most_entries());
+        let mut commit = build::Commit::new(
+            self.store,
+            self.root.ok_or_else(unread)?,
+            self.means.most_entries(),
+            given.skip_in_tree,
+        );
         let show = |path: &str| format!("{}:{path}", self.reference);
         let wanted = build::Wanted { source: self.source, folder: self.path, show: &show, relabel };
         build::read(&wanted, &mut commit, given)

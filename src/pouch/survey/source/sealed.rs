@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use pouch_core::finding::Origin;
-use pouch_core::node::Node;
+use pouch_core::node::{Key, Node};
 use pouch_core::object::Digest;
 use pouch_core::snapshot::Reason;
 use pouch_core::sops::OpenError;
@@ -150,6 +150,14 @@ pub(super) fn shortened(document: Node) -> Node {
         *block = Node::Map(block.entries().iter().filter(|(key, _)| **key == *"mac").cloned().collect());
     }
     Node::Map(entries)
+}
+
+/// The document with this MAC in its block, and nothing else there.
+pub(super) fn marked(document: Node, mac: &str) -> Node {
+    let block = Node::Map(Box::new([(Key::from("mac"), Node::text(mac))]));
+    let mut entries: Vec<(Key, Node)> = document.entries().iter().filter(|(key, _)| **key != *KEY).cloned().collect();
+    entries.push((Key::from(KEY), block));
+    Node::map(entries)
 }
 
 /// Adds a file, to the one before it if that is the beginning of the same.

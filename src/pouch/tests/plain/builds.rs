@@ -86,8 +86,9 @@ impl Built {
         self.fleet.configure("directory: {path: tree/over,", "git: {repository: tree, ref: main, path: over,");
     }
 
-    /// The program with kustomize in its PATH.
+    /// The program with kustomize in its PATH, and a tree that git knows.
     fn command(&self, arguments: &[&str]) -> Command {
+        self.git(&["add", "--all"]);
         let mut command = self.fleet.command(arguments);
         let old = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.kustomize.parent().unwrap().to_owned()).chain(std::env::split_paths(&old));
@@ -234,6 +235,126 @@ fn a_sealed_value_stays_in_its_document_and_under_its_key() {
 }
 
 #[test]
+fn a_sealed_document_stays_the_object_that_it_is() {
+    let Some(built) = Built::with_base() else { return };
+    built.sealed("base/other.yaml", "", "prod-root", "token: other");
+    built.write("base/kustomization.yaml", "resources: [credential.yaml, secret.yaml, other.yaml]\n");
+    built.render().ends(0);
+    let before = built.published();
+    let rename = |from: &str, to: &str| {
+        format!(
+            "- target: {{kind: Secret, name: {from}}}\n  patch: |-\n    - {{op: replace, path: /metadata/name, value: {to}}}\n"
+        )
+    };
+    let head = "namespace: team-a\nresources: [../base]\npatches:\n";
+    // One Secret under the name of another; emptied; without the type that it was sealed for.
+    for (patches, why) in [
+        (rename("aws", "gone") + &rename("prod-root", "aws"), "its metadata.name is not that of the document that was sealed"),
+        (
+            "- target: {kind: Secret, name: aws}\n  patch: |-\n    - {op: replace, path: /stringData/token, value: ''}\n".into(),
+            "the sealed value at stringData.token does not stand there",
+        ),
+    ] {
+        built.write("over/kustomization.yaml", &format!("{head}{patches}"));
+        built.render().ends(3).says(why);
+        assert_eq!(built.published(), before);
+    }
+    // Where it comes from is what it was sealed in, whatever a patch says of that.
+    let forged = "config.kubernetes.io/origin: \"path: ../pouch-d1/pouch-f2.yaml\"";
+    built.write(
+        "over/kustomization.yaml",
+        &format!("{head}- patch: |-\n    apiVersion: v1\n    kind: Secret\n    metadata: {{name: aws, annotations: {{{forged}}}}}\n"),
+    );
+    built.render().ends(0);
+    let bundle = built.fleet.read("bundles/regions/eu/bundle.yaml");
+    assert!(bundle.contains("path: base/secret.yaml\n") && !bundle.contains("other.yaml"), "{bundle}");
+}
+
+#[test]
+fn documents_of_one_sealed_file_need_no_values_of_their_own() {
+    let Some(built) = Built::with_base() else { return };
+    let credential = built.fleet.read("tree/base/credential.yaml");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n";
+    built.write(
+        "base/secret.yaml",
+        &format!("{credential}---\n{map}---\n{}", secret("x", "aws", "a: b").replace(", namespace: x", "")),
+    );
+    built.seal("base/secret.yaml");
+    built.write("base/kustomization.yaml", "resources: [secret.yaml]\n");
+    built.render().ends(0).outcome("eu", "published");
+    assert_eq!(built.published(), ["team-a/aws a"]);
+}
+
+#[test]
+fn what_git_does_not_know_is_not_in_the_tree() {
+    let Some(built) = Built::with_base() else { return };
+    let text = "namespace: team-a\nresources: [../base]\ngeneratorOptions: {disableNameSuffixHash: true}\n";
+    for path in ["kubeconfig", ".env", "bundles/regions/eu/bundle.yaml"] {
+        built.write(path, "token: kept-beside-the-checkout\n");
+        built.write(".gitignore", &format!("/{path}\n"));
+        built.write(
+            "over/kustomization.yaml",
+            &format!("{text}configMapGenerator: [{{name: x, files: [x=../{path}]}}]\n"),
+        );
+        built.render().ends(5).says("which git does not know, so it is not in the tree: git add it, if it should be");
+        // The control: it is one like others once it is added.
+        built.write(".gitignore", "");
+        built.render().ends(0);
+    }
+    // What pouch publishes is never read, known or not.
+    built.fleet.configure("output: {path: bundles}", "output: {path: tree/bundles}");
+    built.render().ends(5).says("which is what pouch itself publishes");
+}
+
+#[test]
+fn a_folder_in_no_work_tree_is_its_own_tree() {
+    let Some(built) = Built::with_base() else { return };
+    crate::support::fleet::copy(&built.fleet.path("tree/base"), &built.fleet.path("alone/base"));
+    built.fleet.write("alone/over/kustomization.yaml", "namespace: team-a\nresources: [../base]\n");
+    built.fleet.configure("path: tree/over", "path: alone/over");
+    built.render().ends(5).says("which leads out of the tree").says("No git work tree is around that folder");
+    built.fleet.write("alone/kustomization.yaml", "namespace: team-a\nresources: [base]\n");
+    built.fleet.configure("path: alone/over", "path: alone");
+    built.render().ends(0);
+}
+
+#[test]
+fn an_empty_file_keeps_what_was_published_of_it_and_a_bad_one_is_named() {
+    let Some(built) = Built::with_base() else { return };
+    built.sealed("base/other.yaml", "", "other", "token: other");
+    built.write(
+        "base/more.yaml",
+        &credential("eu", "x", "other", ["v1", "Secret", "other"]).replace(", namespace: x", ""),
+    );
+    built.write("base/kustomization.yaml", "resources: [credential.yaml, secret.yaml, more.yaml, other.yaml]\n");
+    built.render().ends(0);
+    let before = built.published();
+    assert_eq!(before.len(), 2);
+    built.write("base/more.yaml", "");
+    built.render().ends(3).says("tree/base/more.yaml:1:1").says("the file is empty");
+    assert_eq!(built.published(), before);
+    for (text, why) in [
+        ("apiVersion: v1\nkind: [\n", "tree/base/more.yaml:"),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"x\\u2028y\"}\n",
+            "kustomize does not give back what it reads",
+        ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {internal.config.kubernetes.io/x: y}}\n",
+            "a document has the annotation internal.config.kubernetes.io/x",
+        ),
+        ("replicas: 1\n", "a document in it is no object of a cluster"),
+    ] {
+        built.write("base/more.yaml", text);
+        built.render().ends(5).says(why);
+    }
+    // The control: a file that no kustomization names is none.
+    built.write("base/kustomization.yaml", "resources: [credential.yaml, secret.yaml, other.yaml]\n");
+    built.render().ends(0);
+    assert_eq!(built.published(), ["team-a/aws token"]);
+}
+
+#[test]
 fn a_sealed_document_that_states_a_namespace_keeps_it() {
     let Some(built) = Built::with_base() else { return };
     built.sealed("base/secret.yaml", "team-b", "aws", "token: theirs");
@@ -313,13 +434,14 @@ fn a_build_that_fails_leaves_its_source_unread_and_the_others_go_on() {
     built.fleet.credential("eu", "c0", CANARY);
     // A patch that fits nothing, and holds a value; kustomize quotes it.
     built.write("over/kustomization.yaml", &patch("{kind: Secret, name: aws}", &format!("{{op: {CANARY}}}")));
-    built.render().ends(3).says("error[unavailable-source]").says("its words are not shown: they hold a value");
+    built.render().ends(3).says("error[unavailable-source]").says("what it says may hold values, so it is not shown");
     let now = built.published();
     assert!(now.contains(&before[0]) && now.len() == 2, "{now:?}");
     // One that holds none is told in kustomize's words, with the paths of the tree.
     built.write("over/kustomization.yaml", "namespace: team-a\nresources: [../base]\npatches: [{path: p.yaml}]\n");
     built.write("over/p.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: nobody}\ndata: {a: Yg==}\n");
-    let ran = built.render().ends(3).says("kustomize does not build it: ").says("nobody");
+    let ran =
+        built.render().ends(3).says("kustomize does not build it: no matches for Id: Secret.v1.[noGrp]/nobody.[noNs]");
     assert!(!ran.stderr.contains("pouch-d"), "{}", ran.stderr);
 }
 
@@ -398,7 +520,7 @@ fn a_tree_that_is_not_built_although_it_needs_it_is_told_how() {
     built.fleet.configure("directory: {path: tree/over, build: kustomize}", "directory: {path: tree}");
     let ran = built.render().says("warning[unbuilt-kustomization]").says("tree/over/kustomization.yaml");
     assert!(!ran.stderr.contains("tree/base/kustomization.yaml"), "{}", ran.stderr);
-    built.fleet.configure("{path: tree}", "{path: tree, exclude: ['**/kustomization.yaml']}");
+    built.fleet.configure("{path: tree}", "{path: tree, exclude: ['*kustomization.yaml']}");
     let ran = built.render();
     assert!(!ran.stderr.contains("unbuilt-kustomization"), "{}", ran.stderr);
 }

@@ -1,8 +1,8 @@
 //! Output: the objects that kustomize prints, each held against the file that it comes from.
 //!
-//! An origin that kustomize writes is for messages alone: whoever writes the tree can write one. What SOPS sealed is told by
-//! itself: its MAC stands in one file of the tree, so it says which document an object was built of. That its values are those
-//! of that document is proved when it is opened.
+//! An origin that kustomize writes is for messages alone: whoever writes the tree can write one. kustomize is given a number in
+//! the place of each `sops` block, which says of which document an object was built, wherever it claims to come from. That its
+//! values are those of that document is proved when it is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,9 +10,8 @@ use std::sync::Arc;
 use pouch_core::finding::{Origin, Place};
 use pouch_core::kustomize::Gathered;
 use pouch_core::listing::few;
-use pouch_core::node::{Key, Node};
+use pouch_core::node::Node;
 use pouch_core::snapshot::{FaultLine, Reason};
-use pouch_core::sops::read::{Fingerprint, fingerprints};
 use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{documents, text_of};
 
@@ -20,12 +19,7 @@ use super::super::budget::Meter;
 use super::super::document::{Form, Text};
 use super::super::reading::{Reading, SourceError};
 use super::super::sealed::{self, Made, SealedFile, names_no_namespace};
-use super::reached::{FileRead, Wanted};
-
-/// The annotation in which kustomize tells an origin.
-///
-/// <https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/buildmetadata/>
-const ORIGIN: &str = "config.kubernetes.io/origin";
+use super::reached::{FileRead, Wanted, without_origin};
 
 /// The place of a document: the number of its file, and its number there.
 type Spot = (usize, usize);
@@ -36,11 +30,9 @@ pub(super) struct Known {
     paths: BTreeMap<String, usize>,
     files: Vec<Seen>,
     sealed: Vec<SealedFile>,
-    /// The document of each sealed value, by its file's number in `sealed`.
-    leaves: BTreeMap<Fingerprint, Spot>,
-    /// The only document of each MAC; none where several share it.
-    macs: BTreeMap<Box<str>, Option<Spot>>,
-    /// The objects as they stand in the files.
+    /// The documents that SOPS sealed, by their numbers.
+    numbers: BTreeMap<String, Spot>,
+    /// The namespaces that they state.
     stated: BTreeMap<Spot, Option<Box<str>>>,
     lines: BTreeMap<Origin, FaultLine>,
 }
@@ -57,43 +49,36 @@ impl Known {
             paths: BTreeMap::new(),
             files: Vec::new(),
             sealed: Vec::new(),
-            leaves: BTreeMap::new(),
-            macs: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             stated: BTreeMap::new(),
             lines: BTreeMap::new(),
         };
-        for (path, FileRead { shown, documents, sealed, lines }) in read {
+        for (path, FileRead { shown, documents, sealed, first, lines }) in read {
             known.paths.insert(path, known.files.len());
             known.files.push(Seen { shown, documents });
             known.lines.extend(lines);
-            sealed.into_iter().for_each(|file| known.add(file));
+            let mut number = first;
+            for file in sealed {
+                known.add(file, &mut number);
+            }
         }
         known
     }
 
-    /// Adds a sealed file, of whose objects none is built yet.
-    fn add(&mut self, mut file: SealedFile) {
-        let number = self.sealed.len();
-        for (at, part) in file.parts.iter_mut().enumerate() {
-            let spot = (number, at);
+    /// Adds a sealed file, of whose objects none is built yet, and whose documents are counted on from this number.
+    fn add(&mut self, mut file: SealedFile, number: &mut usize) {
+        let at = self.sealed.len();
+        for (document, part) in file.parts.iter_mut().enumerate() {
+            let spot = (at, document);
             for (node, _) in std::mem::take(&mut part.documents) {
-                self.leaves.extend(fingerprints(&node).into_iter().map(|leaf| (leaf, spot)));
                 let namespace = node.str_at(&["metadata", "namespace"]).filter(|_| !names_no_namespace(&node));
                 self.stated.insert(spot, namespace.map(Box::from));
             }
             part.made = Made::Built { moved: false };
-            let is_other = self.macs.contains_key(&file.mac);
-            self.macs.insert(file.mac.clone(), (!is_other).then_some(spot));
+            self.numbers.insert(number.to_string(), spot);
+            *number = number.saturating_add(1);
         }
         self.sealed.push(file);
-    }
-
-    /// The document that an object with a `sops` block was built of: of several under one MAC the one that has its values.
-    fn spot_of(&self, built: &Node, mac: &str) -> Option<Spot> {
-        let spot = self.macs.get(mac)?;
-        let is_its = |(file, _): &Spot| self.sealed.get(*file).is_some_and(|file| *file.mac == *mac);
-        let by_value = || fingerprints(built).iter().filter_map(|leaf| self.leaves.get(leaf)).copied().find(is_its);
-        spot.or_else(by_value)
     }
 }
 
@@ -139,8 +124,8 @@ impl Output<'_> {
             let text = Text::new((self.wanted.source, &path), (Form::Yaml, b""), self.meter);
             return text.take(node, line, ("", line), None, &mut self.reading);
         };
-        match self.known.spot_of(&node, &mac) {
-            Some(spot) => self.seal(spot, node, at),
+        match self.known.numbers.get(&*mac).copied() {
+            Some(spot) => self.seal(spot, node),
             None => {
                 let why = "its sops block is that of no document that was built";
                 let help = "Leave the sops block of a sealed document as SOPS wrote it.";
@@ -152,12 +137,15 @@ impl Output<'_> {
     }
 
     /// Adds an object that was built of a sealed document.
-    fn seal(&mut self, spot: Spot, node: Node, at: Origin) {
-        let node = sealed::shortened(node);
+    fn seal(&mut self, spot: Spot, node: Node) {
         let stated = self.known.stated.get(&spot).cloned().flatten();
         let (number, document) = spot;
         let Some(file) = self.known.sealed.get_mut(number) else { return };
+        let node = sealed::marked(node, &file.mac);
+        let path = file.path.clone();
         let Some(part) = file.parts.get_mut(document) else { return };
+        let place = Place::File { path, line: part.line, column: 1 };
+        let at = Origin { source: self.wanted.source.clone(), place };
         let namespace = node.str_at(&["metadata", "namespace"]).filter(|text| !text.is_empty());
         let is_elsewhere = stated.as_deref().is_some_and(|stated| Some(stated) != namespace);
         part.made = Made::Built { moved: stated.is_none() || is_elsewhere };
@@ -214,25 +202,4 @@ fn named(node: &Node) -> String {
     let namespace =
         node.str_at(&["metadata", "namespace"]).map(|namespace| format!("{namespace}/")).unwrap_or_default();
     format!("{} {namespace}{}", word(&["kind"]), word(&["metadata", "name"]))
-}
-
-/// An object without the annotation of its origin, and that.
-fn without_origin(node: Node) -> (Node, Option<String>) {
-    let origin = node.str_at(&["metadata", "annotations", ORIGIN]).map(str::to_owned);
-    if origin.is_none() {
-        return (node, None);
-    }
-    let annotations = |(key, value): &(Key, Node)| {
-        let rest: Vec<(Key, Node)> = value.entries().iter().filter(|(key, _)| **key != *ORIGIN).cloned().collect();
-        (!rest.is_empty()).then(|| (key.clone(), Node::map(rest)))
-    };
-    let metadata = |(key, value): &(Key, Node)| match **key == *"annotations" {
-        true => annotations(&(key.clone(), value.clone())),
-        false => Some((key.clone(), value.clone())),
-    };
-    let field = |(key, value): &(Key, Node)| match **key == *"metadata" {
-        true => (key.clone(), Node::map(value.entries().iter().filter_map(metadata).collect())),
-        false => (key.clone(), value.clone()),
-    };
-    (Node::map(node.entries().iter().map(field).collect()), origin)
 }

@@ -13,7 +13,6 @@ use zeroize::Zeroizing;
 use super::super::reading::{Given, SourceError};
 use crate::child::{self, Bounds, ChildError, ChildResult, Room};
 use crate::error::said;
-use crate::git::words::words;
 use crate::scratch::{NoScratch, Scratch};
 
 /// The oldest major version whose builds are read.
@@ -66,24 +65,21 @@ pub(super) fn build(
     const LESS: &str = "Build less of it; or raise limits.build, if kustomize by itself takes as much.";
     match run(&program.path, &["build", TOP], folder.path(), &bounds) {
         Ok(ChildResult { well: true, out, .. }) => Ok((Zeroizing::new(out), program.version)),
-        Ok(ChildResult { words: told, .. }) => {
-            let told = String::from_utf8_lossy(&told).replace(&*format!("{}/", folder.path().display()), "");
-            match gathered.told(&told) {
-                Some(told) => {
-                    let told = words(&told, &[]).end();
-                    wrong(
-                        format!("kustomize does not build it: {told}"),
-                        "Correct the tree: kustomize build says the same.",
-                    )
-                }
-                None => {
-                    let help = "Run kustomize build in a checkout to see them.";
-                    wrong(
-                        "kustomize does not build it, and its words are not shown: they hold a value".to_owned(),
-                        help,
-                    )
-                }
+        Ok(ChildResult { words, .. }) => {
+            let words = String::from_utf8_lossy(&words);
+            // So the runtime of Go says it.
+            if ["out of memory", "cannot allocate memory", "fatal error: "].iter().any(|said| words.contains(said)) {
+                return wrong(
+                    format!("kustomize takes more memory than limits.build.memory ({})", limits.memory.0),
+                    LESS,
+                );
             }
+            let told = gathered.told(&words).map(|told| format!(": {told}"));
+            let told = told.unwrap_or_else(|| ", and what it says may hold values, so it is not shown".to_owned());
+            wrong(
+                format!("kustomize does not build it{told}"),
+                "Correct the tree; kustomize build says all of it in a checkout.",
+            )
         }
         Err(ChildError::TimedOut { .. } | ChildError::Silent { .. }) => {
             wrong(format!("kustomize takes longer than limits.build.seconds ({})", limits.seconds), LESS)

@@ -59,7 +59,7 @@ impl Tree<'_> {
         self.built.write(&at(&format!("c{number}.yaml")), &text);
         let mut entries = String::new();
         for entry in 0..=self.dice.roll(3) {
-            let value = self.one_of(&["plain", "two\\nlines", "", "0x1f", "ünïcödé \\u2028", "yes", "1e3"]);
+            let value = self.one_of(&["plain", "two\\nlines", "", "0x1f", "ünïcödé ☂", "yes", "1e3"]);
             let _ = write!(entries, "{}e{entry}: \"{value}\"", if entry == 0 { "" } else { ", " });
         }
         let file = format!("s{number}.yaml");

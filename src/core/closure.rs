@@ -6,6 +6,7 @@
 //! knows nothing of files, clusters, YAML or sealing.
 
 mod at_home;
+mod built;
 mod companion;
 #[cfg(test)]
 mod conformance;
@@ -395,6 +396,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             if Asker::from(claim).delivers(&member.read) {
                 help = format!("{}{help}", world.snapshot.did_you_mean(&member.read));
             }
+            help.extend(built::renamed(world, &member.read));
             if claim.by.is_resource_set() {
                 help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
             }

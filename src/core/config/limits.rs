@@ -180,12 +180,12 @@ shown!(SourceLimits {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "BuildLimitsFile")]
 pub struct BuildLimits {
-    /// The longest that it may take, in seconds.
+    /// The longest that it may take, in seconds, with what is gathered for it.
     #[schemars(with = "u32", range(min = 1))]
     pub seconds: usize,
-    /// The most bytes that it may print.
+    /// The most bytes that it may be given, and print.
     pub bytes: Bytes,
-    /// The most objects that it may make.
+    /// The most files that it may be given, and objects that it may make.
     #[schemars(with = "u32", range(min = 1))]
     pub objects: usize,
     /// The most memory that kustomize may take.

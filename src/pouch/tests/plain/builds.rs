@@ -235,6 +235,25 @@ fn a_sealed_value_stays_in_its_document_and_under_its_key() {
 }
 
 #[test]
+fn a_reference_that_kustomize_does_not_know_is_told_how_it_is_told() {
+    let Some(built) = Built::with_base() else { return };
+    built.write("over/kustomization.yaml", "namespace: team-a\nnamePrefix: prod-\nresources: [../base]\n");
+    built.render().ends(3).says("error[missing-reference]").says(
+        "kustomize built Secret team-a/prod-aws: if that is the one, set `generatorOptions: {disableNameSuffixHash: true}`, or \
+         let `nameReference` in a file of `configurations` name the field.",
+    );
+    // The control: kustomize is told.
+    let field = "{kind: Credential, group: k0rdent.mirantis.com, path: spec/identityRef/name}";
+    built.write("over/names.yaml", &format!("nameReference: [{{kind: Secret, version: v1, fieldSpecs: [{field}]}}]\n"));
+    built.write(
+        "over/kustomization.yaml",
+        "namespace: team-a\nnamePrefix: prod-\nresources: [../base]\nconfigurations: [names.yaml]\n",
+    );
+    built.render().ends(0);
+    assert_eq!(built.published(), ["team-a/prod-aws token"]);
+}
+
+#[test]
 fn a_sealed_document_stays_the_object_that_it_is() {
     let Some(built) = Built::with_base() else { return };
     built.sealed("base/other.yaml", "", "prod-root", "token: other");

@@ -68,6 +68,12 @@ pub trait SourceTree {
     /// Where it cannot be read.
     fn bytes(&mut self, path: &str) -> Result<Vec<u8>, Trouble>;
 
+    /// The bytes that stand in the place of a file that SOPS sealed as a whole: an entry of a Secret that is generated.
+    ///
+    /// # Errors
+    /// Where it cannot be opened later.
+    fn nested(&mut self, path: &str, entry: &str) -> Result<Vec<u8>, Trouble>;
+
     /// The documents of a file of resources as kustomize is given them.
     ///
     /// # Errors
@@ -145,6 +151,7 @@ pub fn gather(tree: &mut dyn SourceTree, folder: &str, bounds: Bounds) -> Result
         kept: BTreeMap::new(),
         left: VecDeque::new(),
         files: 0,
+        keeps_names: (false, false),
         more: Vec::new(),
         done: Gathered::default(),
     };
@@ -173,6 +180,8 @@ struct Gathering<'t> {
     bytes: usize,
     /// The name of each file that stands beside the kustomization of a folder: by that folder, and its path.
     kept: BTreeMap<(String, String), String>,
+    /// Whether what the kustomization at hand generates keeps its name, whatever it holds; and what is generated right now.
+    keeps_names: (bool, bool),
     /// Files that the kustomization at hand takes as resources, by other words.
     more: Vec<String>,
     done: Gathered,
@@ -231,6 +240,7 @@ impl Gathering<'_> {
             return Err(Trouble::new(&file, "it holds not exactly one document", "Keep one kustomization in it."));
         };
         let spot = Spot { folder, file: &file, text: &text, field: "" };
+        self.keeps_names = (keeps_name(node.at(&["generatorOptions"])), false);
         let mut fields = self.map(node, &[KUSTOMIZATION], spot)?;
         let more: Vec<Tree<'_>> = core::mem::take(&mut self.more).into_iter().map(Tree::text).collect();
         match fields.get_mut("resources") {
@@ -273,6 +283,10 @@ impl Gathering<'_> {
             Shape::Any => Ok(Tree::of(node)),
             Shape::Refused(help) => Err(spot.wrong(format!("{} is not built", spot.field), *help)),
             Shape::Map(fields) => self.map(node, &[fields], spot).map(Tree::Map),
+            Shape::Generated(fields) => {
+                self.keeps_names.1 = self.keeps_names.0 || keeps_name(node.at(&["options"]));
+                self.map(node, &[fields], spot).map(Tree::Map)
+            }
             Shape::List(shape) => {
                 let Node::List(items) = node else {
                     return Err(spot.wrong(format!("{} is no list", described(spot.field)), "Write a list."));
@@ -302,7 +316,11 @@ impl Gathering<'_> {
                     let help = "Rename the file: kustomize takes one = there, before the path.";
                     return Err(spot.wrong(format!("{} has a path with =", spot.field), help));
                 }
-                Ok(Tree::text(format!("{key}={}", self.file(path, *of, spot)?)))
+                let name = match of {
+                    Use::Sealable => self.sealable(path, key, spot)?,
+                    of => self.file(path, *of, spot)?,
+                };
+                Ok(Tree::text(format!("{key}={name}")))
             }
             Shape::Resource => self.resource(text()?, spot).map(Tree::text),
             Shape::Component => {
@@ -343,6 +361,21 @@ impl Gathering<'_> {
         self.judge(&bytes, of, spot)
             .map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
         self.keep(spot, (&path, bytes))
+    }
+
+    /// Takes a file that SOPS may have sealed as a whole.
+    fn sealable(&mut self, typed: &str, entry: &str, spot: Spot<'_>) -> Result<String, Trouble> {
+        let path = self.found(typed, spot)?;
+        if self.tree.look(&path) != Entry::File || !contains(&self.tree.bytes(&path)?, MARK.as_bytes()) {
+            return self.file(typed, Use::Sealable, spot);
+        }
+        if !self.keeps_names.1 {
+            let help = "Set `disableNameSuffixHash: true` in its `options`, or in `generatorOptions`.";
+            return Err(spot.wrong(format!("{path} is sealed by SOPS, and the name would hang on what is in it"), help));
+        }
+        let bytes = self.tree.nested(&path, entry)?;
+        // It is one for each entry, so that each is known again.
+        self.keep(Spot { file: &path, ..spot }, (&path, Zeroizing::new(bytes)))
     }
 
     /// Refuses content that kustomize would spread: what SOPS sealed, where no MAC could be proved afterwards, and keys.
@@ -419,6 +452,11 @@ fn parsed(file: &str, text: &str, interner: &mut Interner) -> Result<Vec<Node>, 
     }
     nodes.retain(|node| *node != Node::Null);
     Ok(nodes)
+}
+
+/// Returns true for options with which a generated object keeps its name.
+fn keeps_name(options: Option<&Node>) -> bool {
+    options.and_then(|options| options.at(&["disableNameSuffixHash"])).and_then(Node::as_bool) == Some(true)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

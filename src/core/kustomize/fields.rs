@@ -5,7 +5,7 @@
 //!
 //! <https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/>
 
-use super::fields::Shape::{Any, Component, File, FileOrText, Keyed, List, Map, Plugin, Refused, Resource};
+use super::fields::Shape::{Any, Component, File, FileOrText, Generated, Keyed, List, Map, Plugin, Refused, Resource};
 use crate::node::Node;
 
 /// A field and what it holds.
@@ -25,6 +25,8 @@ pub(super) enum Shape {
     FileOrText(Use),
     /// The path of a file, after `KEY=` or not.
     Keyed(Use),
+    /// An object that is generated: a map with no other fields.
+    Generated(&'static [Field]),
     /// The path of a file of resources, or of a folder with a kustomization.
     Resource,
     /// The path of a folder with a kustomization.
@@ -40,8 +42,10 @@ pub(super) enum Shape {
 pub(super) enum Use {
     /// A patch.
     Patch,
-    /// An entry of a generated object.
+    /// An entry of a generated ConfigMap.
     Value,
+    /// An entry of a generated Secret, which SOPS may have sealed as a file.
+    Sealable,
     /// Lines of entries of a generated object.
     Lines,
     /// Something about kinds and fields.
@@ -53,7 +57,7 @@ impl Use {
     pub(super) fn help(self) -> &'static str {
         match self {
             Use::Patch => "Seal the whole manifest, and patch only what is not sealed.",
-            Use::Value | Use::Lines | Use::Data => {
+            Use::Value | Use::Sealable | Use::Lines | Use::Data => {
                 "Seal a manifest of the Secret with SOPS, and name it under `resources`."
             }
         }
@@ -91,7 +95,7 @@ const SECRET: &[Field] = &[
     ("behavior", Any),
     ("env", File(Use::Lines)),
     ("envs", List(&File(Use::Lines))),
-    ("files", List(&Keyed(Use::Value))),
+    ("files", List(&Keyed(Use::Sealable))),
     ("literals", Any),
     ("name", Any),
     ("namespace", Any),
@@ -129,7 +133,7 @@ pub(super) const KUSTOMIZATION: &[Field] = &[
     ("replacements", List(&Map(REPLACEMENT))),
     ("replicas", Any),
     ("resources", List(&Resource)),
-    ("secretGenerator", List(&Map(SECRET))),
+    ("secretGenerator", List(&Generated(SECRET))),
     ("sortOptions", Any),
     ("transformers", List(&Plugin(Runs::Other))),
     ("validators", List(&Plugin(Runs::Other))),

@@ -8,7 +8,7 @@ use alloc::string::String;
 use zeroize::Zeroizing;
 
 use super::fields::{BUILTINS, Field, HEAD, KSOPS, Runs};
-use super::{Entry, Gathering, Spot, Trouble, is_text, parsed, shown};
+use super::{Entry, Gathering, Spot, Trouble, is_text, keeps_name, parsed, shown};
 use crate::node::{Interner, Node};
 use crate::yaml::emit::{Tree, emit};
 
@@ -47,6 +47,7 @@ impl Gathering<'_> {
         }
         let mut written = String::new();
         for node in &nodes {
+            self.keeps_names.1 = keeps_name(node.at(&["options"]));
             let config = self.map(node, &[HEAD, builtin(node, spot)?], spot)?;
             written.push_str("---\n");
             written.push_str(&emit(&Tree::Map(config)));

@@ -25,6 +25,10 @@ impl SourceTree for Files {
         self.0.get(path).map(|text| text.as_bytes().to_vec()).ok_or_else(|| Trouble::new(path, "is not there", ""))
     }
 
+    fn nested(&mut self, _: &str, entry: &str) -> Result<Vec<u8>, Trouble> {
+        Ok(format!("in the place of {entry}").into_bytes())
+    }
+
     fn resources(&mut self, path: &str) -> Result<Zeroizing<String>, Trouble> {
         self.bytes(path).map(|bytes| Zeroizing::new(String::from_utf8(bytes).unwrap()))
     }
@@ -189,7 +193,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("patches: [{path: sealed.yaml}]", "is sealed by SOPS"),
     ("patchesStrategicMerge: ['{data: {x: \"ENC[AES256_GCM,data:x]\"}}']", "is sealed by SOPS"),
     ("secretGenerator: [{envs: [sealed.yaml]}]", "is sealed by SOPS"),
-    ("secretGenerator: [{files: [sealed.yaml]}]", "is sealed by SOPS"),
+    ("secretGenerator: [{files: [sealed.yaml]}]", "is sealed by SOPS, and the name would hang on what is in it"),
+    (
+        "generatorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{files: [sealed.yaml]}]",
+        "is sealed by SOPS",
+    ),
     ("configMapGenerator: [{files: [key]}]", "holds a secret key"),
 ];
 
@@ -215,6 +223,8 @@ fn what_is_like_it_and_inside_is_built() {
         "replacements: [{path: a.yaml}, {source: {kind: A}, targets: []}]",
         "configMapGenerator: [{name: x, files: [a.yaml, b=a.yaml], envs: [a.yaml], literals: [a=b]}]",
         "secretGenerator: [{name: x, type: Opaque, options: {disableNameSuffixHash: true}}]",
+        "secretGenerator: [{name: x, files: [sealed.yaml], options: {disableNameSuffixHash: true}}]",
+        "generatorOptions: {disableNameSuffixHash: true}\nsecretGenerator: [{name: x, files: [a=sealed.yaml, b=sealed.yaml]}]",
         "generators: [gen/ksops.yaml]",
         "transformers: [gen/builtin.yaml, '{apiVersion: builtin, kind: SuffixTransformer, suffix: x}']",
         "helmCharts:",

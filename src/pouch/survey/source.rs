@@ -16,6 +16,7 @@ mod document;
 mod indexer;
 pub mod live;
 mod means;
+mod nested;
 mod reading;
 mod revision;
 mod sealed;

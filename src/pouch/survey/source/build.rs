@@ -32,11 +32,19 @@ pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>
     let BuildLimits { objects, bytes: Bytes(bytes), seconds, .. } = *given.build;
     let most = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
     let clock = (Timer::start(), most);
-    let mut reached =
-        Reached { wanted, files, meter: &meter, clock, read: BTreeMap::new(), empty: Vec::new(), sealed: 0 };
+    let mut reached = Reached {
+        wanted,
+        files,
+        meter: &meter,
+        clock,
+        read: BTreeMap::new(),
+        empty: Vec::new(),
+        sealed: 0,
+        nested: Vec::new(),
+    };
     let gathered = gather(&mut reached, wanted.folder, Bounds { files: objects, bytes })
         .map_err(|trouble| refused(wanted, &trouble))?;
-    let (known, empty) = (Known::new(reached.read), reached.empty);
+    let (known, empty) = (Known::new(reached.read, reached.nested), reached.empty);
     let (printed, release) = program::build(wanted.source, &gathered, given)?;
     let mut output = Output { wanted, gathered: &gathered, known, meter: &meter, reading: Reading::nothing() };
     output.read(&printed, given.build.objects)?;

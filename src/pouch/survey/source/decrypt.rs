@@ -33,6 +33,7 @@ use super::again::{Texts, document, late};
 use super::budget::Meter;
 use super::document::{Form, Text};
 use super::means::Means;
+use super::nested;
 use super::reading::Reading;
 use super::sealed::{Made, SealedFile, SealedPart, Written};
 use crate::age::{AgeError, Identities};
@@ -77,7 +78,7 @@ pub enum Seen {
 }
 
 /// The objects of a document, each with its place.
-type Objects = Vec<(Node, Origin)>;
+pub(super) type Objects = Vec<(Node, Origin)>;
 
 /// An opened file, document by document.
 struct Opening {
@@ -239,7 +240,7 @@ impl Vault {
     fn as_they_stand(&self, file: &SealedFile, texts: &[Cow<'_, str>]) -> Vec<Objects> {
         let mut reader = Reader::new();
         let mut objects = |(part, text): (&SealedPart, &Cow<'_, str>)| match part.made {
-            Made::Apart | Made::Built { .. } => part.documents.clone(),
+            Made::Apart | Made::Built { .. } | Made::Generated => part.documents.clone(),
             // They were read once, so none of them fails.
             Made::Text => document(text, file.written == Written::Json, &mut reader)
                 .map(|node| self.taken(file, (part, text), node))
@@ -269,6 +270,9 @@ impl Vault {
         if let [SealedPart { made: Made::Apart, closed: Some(reason), .. }] = &*file.parts {
             return Err(reason.clone());
         }
+        if file.parts.iter().any(|part| part.made == Made::Generated) {
+            return nested::opened(file, texts, identities);
+        }
         let mut interner = Interner::new();
         let documents: Result<Vec<Node>, Flaw> = file
             .parts
@@ -295,7 +299,7 @@ impl Vault {
         let objects = objects.map(|(number, ((part, text), node))| match (part.made, &part.closed) {
             (_, Some(reason)) => Err(reason.clone()),
             (Made::Built { .. }, None) => built(&sealed, number, part, &node),
-            (Made::Text | Made::Apart, None) => Ok(self.taken(file, (part, text), node)),
+            (Made::Text | Made::Apart | Made::Generated, None) => Ok(self.taken(file, (part, text), node)),
         });
         Ok((objects.collect(), Some(key_fingerprint(&data_key))))
     }
@@ -327,7 +331,7 @@ fn built(sealed: &Sealed, number: usize, part: &SealedPart, open: &Node) -> Resu
 
 const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
 
-fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
+pub(super) fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
     let help = match error {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
@@ -346,7 +350,7 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
 }
 
 /// Why a file's data key is out of reach. Recipients are public, and shown only if they are valid.
-fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
+pub(super) fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
     let stanzas = sealed.stanzas();
     let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
     let why = match error {
@@ -446,7 +450,7 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
 /// Says why an object is not opened that got its namespace from a source which shares an identity.
 fn unbound(made: Made) -> Reason {
     let why = match made {
-        Made::Built { .. } => "its MAC does not bind it to the namespace that the build gives it",
+        Made::Built { .. } | Made::Generated => "its MAC does not bind it to the namespace that the build gives it",
         Made::Text | Made::Apart => "it names no namespace, so its MAC binds it to none",
     };
     let help = "Give each source an identity of its own; or write metadata.namespace, and seal it again.";

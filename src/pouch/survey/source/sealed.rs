@@ -55,6 +55,8 @@ pub(super) enum Made {
     Apart,
     /// A build of its text. The MAC does not say for which namespace one is sealed that is `moved`.
     Built { moved: bool },
+    /// A build that has the text as an entry of a Secret, as the part before and behind it, too. Its object stands in the first.
+    Generated,
 }
 
 /// The text of a part.
@@ -113,7 +115,7 @@ impl SealedPart {
     pub(super) fn take_documents(&mut self) -> Vec<(Node, Origin)> {
         match self.made {
             Made::Text => std::mem::take(&mut self.documents),
-            Made::Apart | Made::Built { .. } => self.documents.clone(),
+            Made::Apart | Made::Built { .. } | Made::Generated => self.documents.clone(),
         }
     }
 
@@ -121,6 +123,8 @@ impl SealedPart {
     pub(super) fn is_unbound(&self, document: &Node) -> bool {
         match self.made {
             Made::Built { moved } => moved,
+            // SOPS binds a file that is no manifest to no namespace at all.
+            Made::Generated => true,
             Made::Text | Made::Apart => names_no_namespace(document),
         }
     }

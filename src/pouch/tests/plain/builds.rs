@@ -235,6 +235,57 @@ fn a_sealed_value_stays_in_its_document_and_under_its_key() {
 }
 
 #[test]
+fn files_that_sops_sealed_are_entries_of_generated_secrets() {
+    let Some(built) = Built::with_base() else { return };
+    let seal = |path: &str, text: &str, kind: &str| {
+        built.write(path, text);
+        let file = built.fleet.path(&format!("tree/{path}"));
+        let arguments =
+            ["encrypt", "--input-type", kind, "--output-type", if kind == "yaml" { "yaml" } else { "json" }, "--age"];
+        let arguments =
+            arguments.map(OsString::from).into_iter().chain([built.recipient.clone().into(), file.clone().into()]);
+        fs::write(&file, printed(built.sops.path(), &run(built.sops.path(), arguments, &[]))).unwrap();
+    };
+    seal("over/key.enc", &format!("[default]\nkey = {CANARY}\n"), "binary");
+    seal(
+        "over/clouds.enc.yaml",
+        &format!("clouds: {{openstack: {{auth: {{password: {CANARY}}}, verify: true, port: 5000}}}}\n"),
+        "yaml",
+    );
+    seal("over/azure.json", &format!("{{\"clientSecret\": \"{CANARY}\"}}"), "json");
+    let generator = "secretGenerator:\n- name: generated\n  files: [key.enc, credentials=key.enc, clouds.yaml=clouds.enc.yaml, azure.json]\n  literals: [plain=x]\n";
+    let more = credential("eu", "x", "generated", ["v1", "Secret", "generated"]).replace(", namespace: x", "");
+    built.write("over/more.yaml", &more);
+    let rest = "namespace: team-a\nresources: [../base, more.yaml]\n";
+    built.write("over/kustomization.yaml", &format!("{rest}{generator}"));
+    built.render().ends(5).says(
+        "tree/over/kustomization.yaml:3: over/key.enc is sealed by SOPS, and the name would hang on what is in it",
+    );
+    built.write("over/kustomization.yaml", &format!("{rest}{generator}  options: {{disableNameSuffixHash: true}}\n"));
+    built.render().ends(0);
+    assert_eq!(
+        built.published(),
+        ["team-a/aws token", "team-a/generated azure.json,clouds.yaml,credentials,key.enc,plain"]
+    );
+    let programs = Programs::find().unwrap();
+    let file = built.fleet.path("bundles/regions/eu/core/secrets/team-a/generated.sops.yaml");
+    let (_, entries) = programs.opened(&file, &root().join("testdata/quickstart/keys/eu-west.txt"));
+    let text = |name: &str| String::from_utf8(pouch_core::secret::from_base64(&entries[name]).unwrap()).unwrap();
+    assert_eq!(text("credentials"), format!("[default]\nkey = {CANARY}\n"));
+    assert_eq!(text("key.enc"), text("credentials"));
+    let clouds: serde_json::Value = serde_json::from_str(&text("azure.json")).unwrap();
+    assert_eq!(clouds["clientSecret"], CANARY);
+    assert_eq!(
+        text("clouds.yaml"),
+        format!("clouds:\n  openstack:\n    auth:\n      password: {CANARY}\n    port: 5000\n    verify: true\n")
+    );
+    // One that was changed breaks its Secret alone.
+    let bent = built.fleet.read("tree/over/azure.json").replacen("\"clientSecret\"", "\"other\"", 1);
+    built.write("over/azure.json", &bent);
+    built.render().ends(3).says("the file of its entry azure.json: ").says("Secret team-a/generated");
+}
+
+#[test]
 fn a_reference_that_kustomize_does_not_know_is_told_how_it_is_told() {
     let Some(built) = Built::with_base() else { return };
     built.write("over/kustomization.yaml", "namespace: team-a\nnamePrefix: prod-\nresources: [../base]\n");

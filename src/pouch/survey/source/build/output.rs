@@ -11,15 +11,17 @@ use pouch_core::finding::{Origin, Place};
 use pouch_core::kustomize::Gathered;
 use pouch_core::listing::few;
 use pouch_core::node::Node;
+use pouch_core::object::kind_of;
 use pouch_core::snapshot::{FaultLine, Reason};
 use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{documents, text_of};
 
 use super::super::budget::Meter;
 use super::super::document::{Form, Text};
+use super::super::nested;
 use super::super::reading::{Reading, SourceError};
-use super::super::sealed::{self, Made, SealedFile, names_no_namespace};
-use super::reached::{FileRead, Wanted, without_origin};
+use super::super::sealed::{self, Made, PartText, SealedFile, SealedPart, Written, names_no_namespace};
+use super::reached::{FileRead, Wanted, without_origin, word};
 
 /// The place of a document: the number of its file, and its number there.
 type Spot = (usize, usize);
@@ -35,6 +37,9 @@ pub(super) struct Known {
     /// The namespaces that they state.
     stated: BTreeMap<Spot, Option<Box<str>>>,
     lines: BTreeMap<Origin, FaultLine>,
+    /// The nested file of each value that stands for one.
+    words: BTreeMap<String, usize>,
+    nested: Vec<(Arc<str>, Box<str>)>,
 }
 
 /// A file of resources.
@@ -44,7 +49,7 @@ struct Seen {
 }
 
 impl Known {
-    pub(super) fn new(read: BTreeMap<String, FileRead>) -> Self {
+    pub(super) fn new(read: BTreeMap<String, FileRead>, nested: Vec<(Arc<str>, Box<str>)>) -> Self {
         let mut known = Self {
             paths: BTreeMap::new(),
             files: Vec::new(),
@@ -52,6 +57,8 @@ impl Known {
             numbers: BTreeMap::new(),
             stated: BTreeMap::new(),
             lines: BTreeMap::new(),
+            words: (0..nested.len()).map(|number| (nested::encoded(&word(number)), number)).collect(),
+            nested,
         };
         for (path, FileRead { shown, documents, sealed, first, lines }) in read {
             known.paths.insert(path, known.files.len());
@@ -120,6 +127,9 @@ impl Output<'_> {
         let (path, line) = self.place(&node, origin.as_deref());
         let at = Place::File { path: path.clone(), line, column: 1 };
         let at = Origin { source: self.wanted.source.clone(), place: at };
+        if let Some(file) = self.generated(&node, &at) {
+            return self.reading.sealed.push(file);
+        }
         let Some(mac) = sealed::mac(&node) else {
             let text = Text::new((self.wanted.source, &path), (Form::Yaml, b""), self.meter);
             return text.take(node, line, ("", line), None, &mut self.reading);
@@ -134,6 +144,27 @@ impl Output<'_> {
                 self.reading.sealed.push(file);
             }
         }
+    }
+
+    /// A Secret that was generated of files that SOPS sealed, if it is one.
+    fn generated(&self, node: &Node, at: &Origin) -> Option<SealedFile> {
+        let is_secret = kind_of(node).is_secret();
+        let file = |value: &str| self.known.words.get(value).copied();
+        let (secret, files) = is_secret.then(|| nested::placed(node, file)).flatten()?;
+        let files: Vec<&(Arc<str>, Box<str>)> =
+            files.iter().filter_map(|number| self.known.nested.get(*number)).collect();
+        let part = |(_, text): &&(Arc<str>, Box<str>)| SealedPart {
+            text: PartText::Here(text.clone(), None),
+            line: 1,
+            first_line: 1,
+            documents: Vec::new(),
+            made: Made::Generated,
+            closed: None,
+        };
+        let mut parts: Vec<SealedPart> = files.iter().map(part).collect();
+        parts.first_mut()?.documents.push((secret, at.clone()));
+        let (path, _) = files.first()?;
+        Some(SealedFile { path: path.clone(), written: Written::Yaml, mac: Box::default(), parts })
     }
 
     /// Adds an object that was built of a sealed document.

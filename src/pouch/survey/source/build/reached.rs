@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::super::budget::Meter;
 use super::super::document::{self, Form, Text};
+use super::super::nested;
 use super::super::sealed::{self, Made, SealedFile, SealedPart};
 use crate::ambient::Timer;
 
@@ -71,6 +72,8 @@ pub(super) struct Reached<'a> {
     pub(super) empty: Vec<Arc<str>>,
     /// The number of sealed documents.
     pub(super) sealed: usize,
+    /// Files that SOPS sealed as a whole: as they are shown, and their texts.
+    pub(super) nested: Vec<(Arc<str>, Box<str>)>,
 }
 
 impl Reached<'_> {
@@ -103,6 +106,18 @@ impl SourceTree for Reached<'_> {
             None => Ok(bytes),
             Some(passed) => Err(Trouble::new(path, format!("the build takes too much: {passed}"), "Build less of it.")),
         }
+    }
+
+    fn nested(&mut self, path: &str, entry: &str) -> Result<Vec<u8>, Trouble> {
+        if nested::OTHERS.iter().any(|end| entry.ends_with(end)) {
+            let help =
+                "Seal it as bytes, under the name of an entry without that end; or seal a manifest of the Secret.";
+            return Err(Trouble::new(path, "a file of that form is not opened", help));
+        }
+        let wrong = |_| Trouble::new(path, "it is no UTF-8", "Seal it by sops, which writes UTF-8.");
+        let text = String::from_utf8(self.bytes(path)?).map_err(wrong)?;
+        self.nested.push((Arc::from((self.wanted.show)(path)), text.into_boxed_str()));
+        Ok(word(self.nested.len().saturating_sub(1)).into_bytes())
     }
 
     fn resources(&mut self, path: &str) -> Result<Zeroizing<String>, Trouble> {
@@ -141,6 +156,11 @@ impl SourceTree for Reached<'_> {
         self.read.insert(path.to_owned(), FileRead { shown, documents: told, sealed, first, lines: reading.lines });
         Ok(written)
     }
+}
+
+/// What stands in the place of a nested file with this number.
+pub(super) fn word(number: usize) -> String {
+    format!("pouch-nested-{number}")
 }
 
 fn line_of(origin: &Origin) -> u32 {

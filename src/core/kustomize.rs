@@ -34,8 +34,8 @@ use paths::{WRITTEN, joined, name_of};
 /// <https://kubectl.docs.kubernetes.io/references/kustomize/glossary/#kustomization>
 pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// The folder of the kustomization that is built: it takes the one of the source, and asks for origins.
-pub const TOP: &str = "pouch-top";
+/// The folder that is built.
+pub const TOP: &str = "pouch-d0";
 
 /// The beginnings of the names of folders and files.
 const FOLDER: &str = "pouch-d";
@@ -117,8 +117,11 @@ pub struct Gathered {
 impl Gathered {
     /// The path in the tree that an origin stands for, as kustomize writes it from the folder that it builds.
     pub fn path(&self, origin: &str) -> Option<&str> {
-        let written = origin.trim_start_matches("../");
-        self.names.get(written).map(String::as_str)
+        let written = match origin.trim_start_matches("../") {
+            written if written.contains('/') => String::from(written),
+            name => format!("{TOP}/{name}"),
+        };
+        self.names.get(&written).map(String::as_str)
     }
 
     /// What may be told of kustomize's words, with paths of the tree; none where nothing may.
@@ -155,16 +158,10 @@ pub fn gather(tree: &mut dyn SourceTree, folder: &str, bounds: Bounds) -> Result
         more: Vec::new(),
         done: Gathered::default(),
     };
-    let name = gathering.folder(folder);
+    gathering.folder(folder);
     while let Some(folder) = gathering.left.pop_front() {
         gathering.kustomization(&folder)?;
     }
-    let fields = [
-        ("buildMetadata", Tree::List([Tree::text("originAnnotations")].into())),
-        ("resources", Tree::List([Tree::text(format!("../{name}"))].into())),
-    ];
-    let text = emit(&Tree::map(fields));
-    gathering.done.files.insert(format!("{TOP}/{WRITTEN}"), Zeroizing::new(text.as_bytes().to_vec()));
     Ok(gathering.done)
 }
 
@@ -248,8 +245,16 @@ impl Gathering<'_> {
             _ if more.is_empty() => {}
             _ => fields.insert("resources", Tree::List(more)),
         }
-        let written = emit(&Tree::Map(fields));
         let name = self.folder(folder);
+        if name == TOP {
+            // For messages: where each object comes from.
+            let asked = [Tree::text("originAnnotations")];
+            match fields.get_mut("buildMetadata") {
+                Some(Tree::List(wanted)) => wanted.extend(asked),
+                _ => fields.insert("buildMetadata", Tree::List(asked.into())),
+            }
+        }
+        let written = emit(&Tree::Map(fields));
         let written = Zeroizing::new(written.as_bytes().to_vec());
         self.done.names.insert(format!("{name}/{WRITTEN}"), file.clone());
         self.done.files.insert(format!("{name}/{WRITTEN}"), written);

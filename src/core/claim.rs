@@ -12,7 +12,7 @@ pub mod collect;
 mod credential;
 pub mod deployments;
 pub mod guest;
-mod resource_set;
+pub mod resource_set;
 pub mod sync_rule;
 mod taken;
 pub mod template;

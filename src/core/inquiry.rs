@@ -196,7 +196,7 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
-    let resource_sets = fleet.names_resource_sets().then_some(ADDONS);
+    let resource_sets = (fleet.names_resource_sets() || fleet.makes_resource_sets()).then_some(ADDONS);
     let of_guests = fleet.looks_for_guests().then_some(cluster::CLUSTERS);
     let taken = clusters.into_iter().flatten().chain(resource_sets).chain(of_guests);
     let rules = fleet.names_sync_rules().then_some(kinds::REGISTRY);
@@ -222,6 +222,7 @@ pub fn published_there(fleet: &Fleet) -> BTreeMap<GroupKind, Scope> {
         Some((kind, scope))
     });
     let extra = fleet.kinds.iter().map(|(kind, extra)| (kind.clone(), extra.scope));
-    let sets = (!fleet.guests.is_empty()).then(|| (resource_set_kind(), Scope::Namespaced));
+    let makes_sets = !fleet.guests.is_empty() || fleet.makes_resource_sets();
+    let sets = makes_sets.then(|| (resource_set_kind(), Scope::Namespaced));
     published.chain(extra).chain(sets).filter(|(kind, _)| !kind.group.as_str().is_empty()).collect()
 }

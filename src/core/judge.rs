@@ -36,7 +36,7 @@ use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
 use crate::name::step::shown;
-use crate::name::{Claimant, ObjectKey, Region, Scope};
+use crate::name::{Claimant, GroupKind, ObjectKey, Region, Scope};
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
@@ -73,7 +73,8 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
     }
     findings.extend(guests::unserved(world, claim));
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
-        if !world.fleet.publishes(&member.read.kind) {
+        let publishes = |kind: &GroupKind| world.fleet.publishes_for(&claim.by, claim.region(), kind);
+        if !publishes(&member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;
         }
@@ -83,7 +84,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         }
         // Where a copy lands of which nobody knows what becomes of it, or that is of a kind that nobody knows, is not known.
         let copied = made(&member.edits);
-        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied().is_none() || copied.is_some());
+        let is_known = publishes(&member.lands.kind) && (claim.copied().is_none() || copied.is_some());
         if is_known {
             findings.extend(place::check_of(&to, &claim.by, &member.lands));
         }

@@ -254,7 +254,11 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
         return Some(invalid(claim, "it has no apiVersion or no kind", CORRECT));
     }
     let kind = kind_of(document);
-    if !world.fleet.publishes(&kind) {
+    let publishes = match claim.is_for_guests() {
+        true => world.fleet.publishes(&kind),
+        false => world.fleet.publishes_for(&claim.by, claim.region(), &kind),
+    };
+    if !publishes {
         let declared = world.snapshot.definitions.keys().cloned().collect();
         if let Some(meant) = nearly(world.fleet, &declared, document) {
             let meant = meant.map(|meant| format!("Did you mean {}? ", meant.qualified()));

@@ -19,6 +19,7 @@ use core::mem;
 use self::write::PolicyRule;
 pub use self::write::{RbacManifest, Subject};
 use crate::capi::cluster::CLUSTERS;
+use crate::capi::resource_set::resource_set_kind;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, ListedKind};
 use crate::listing::few;
@@ -290,7 +291,10 @@ fn identity_kinds(
             let built_in = capi::all().filter(|rules| rules.scope == scope);
             let built_in = built_in.map(|rules| GroupKind::new(rules.group, rules.kind));
             let extra = terms.fleet.kinds.iter().filter(|(_, extra)| extra.scope == scope);
-            built_in.chain(extra.map(|(kind, _)| kind.clone())).collect()
+            // Templates make sets on the management cluster, where somebody else may have the names.
+            let is_home = terms.source.provides.cluster_scoped && scope == Scope::Namespaced;
+            let sets = (is_home && terms.fleet.makes_resource_sets()).then(resource_set_kind);
+            built_in.chain(extra.map(|(kind, _)| kind.clone())).chain(sets).collect()
         }
     }
 }

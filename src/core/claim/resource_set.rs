@@ -85,7 +85,7 @@ fn starts(by: &Claimant, set: ResourceSet) -> Vec<Start> {
 }
 
 /// What works otherwise than somebody may think.
-fn lints(object: &Object, set: &ResourceSet) -> Vec<Finding> {
+pub fn lints(object: &Object, set: &ResourceSet) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |code, message: String, help: &'static str| findings.push(about(object, code, message).help(help));
     match set.strategy {

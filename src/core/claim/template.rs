@@ -17,7 +17,7 @@ use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::kinds;
 use crate::listing::few;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
@@ -63,10 +63,41 @@ pub fn describing(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> 
     fleet.sources.iter().filter(describes).map(|source| source.name.clone()).collect()
 }
 
+/// The source whose Namespaces a region has because [no other may bring any](Fleet::only_source_of_namespaces). Where pouch
+/// looks into the region, that says which there are; and what AccessManagement selects among is the management cluster's.
+pub fn implied<'f>(fleet: &'f Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Option<&'f SourceName> {
+    let access = GroupKind::new(kinds::K0RDENT, "AccessManagement");
+    let is_of_others = || !region.management && snapshot.all(&access).next().is_some();
+    let only = fleet.only_source_of_namespaces(region).filter(|_| region.look.is_none() && !is_of_others())?;
+    Some(&only.name)
+}
+
 /// Whether a source that describes a region may hold a Namespace that was not read, or not as it stands.
 pub fn is_doubted(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, namespace: &Namespace) -> bool {
     let key = ObjectKey::namespace(namespace);
-    describing(fleet, snapshot, region).iter().any(|source| snapshot.is_silent_on(source, &key))
+    let describing = describing(fleet, snapshot, region);
+    let mut saying = describing.iter().chain(implied(fleet, snapshot, region));
+    saying.any(|source| snapshot.is_silent_on(source, &key))
+}
+
+/// Whether a template may be for a namespace by a Namespace that says nothing of the region, because it is open whose it is: it
+/// did, before another region or source came.
+fn is_open(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    region: &RegionConfig,
+    spec: &TemplateSpec,
+    namespace: &Namespace,
+) -> bool {
+    let (describing, implied) = (describing(fleet, snapshot, region), implied(fleet, snapshot, region));
+    let selects = |copy: &Object| {
+        let source = &copy.origin.source;
+        let counts = describing.contains(source) || implied == Some(source);
+        !counts
+            && fleet.may_have_namespaces_of(source, region)
+            && spec.selects(namespace, &Labels::of(copy)) != Truth::No
+    };
+    snapshot.copies(&ObjectKey::namespace(namespace)).any(selects)
 }
 
 /// What the ManagedResources say that some region takes.
@@ -345,8 +376,16 @@ fn shut_out(region: &RegionConfig, object: &Object, namespaces: &[&Namespace]) -
 fn unknown(region: &RegionConfig, object: &Object) -> Finding {
     let name = &region.name;
     let message = format!("which namespaces region {name} has is unknown, so nothing is made of {}", object.key);
+    let (look, of_several) = match region.management {
+        true => (String::from("read its cluster as a source with `clusterScoped`"), String::new()),
+        false => (
+            format!("let pouch look into it (`regions.{name}.cluster`, or its facts in a source)"),
+            format!(", with `region: {name}` where there are other regions"),
+        ),
+    };
     let help = format!(
-        "Write its namespaces with their labels into regions.{name}.namespaces.labels. What is published stays."
+        "Write them with their labels into `regions.{name}.namespaces.labels`, {look}, or put Namespaces into the only source \
+         with `clusterScoped`{of_several}. What is published stays."
     );
     Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).in_region(name).help(help)
 }
@@ -382,13 +421,14 @@ pub fn kept_by(
     if templates.crowded.contains(&(region.name.clone(), template.clone())) {
         return Some(Code::InvalidObject);
     }
-    match namespaces.known.get(by.namespace()) {
-        Some(_) if namespaces.selected(&spec, by.namespace()) == Truth::No => None,
-        Some(_) => Some(Code::Unread),
-        None if namespaces.absent.contains(by.namespace()) => None,
-        None if namespaces.complete && !is_doubted(fleet, snapshot, region, by.namespace()) => None,
-        None => Some(Code::Unread),
-    }
+    let namespace = by.namespace();
+    let is_gone = match namespaces.known.get(namespace) {
+        Some(_) => namespaces.selected(&spec, namespace) == Truth::No,
+        None if namespaces.absent.contains(namespace) => return None,
+        None => namespaces.complete && !is_doubted(fleet, snapshot, region, namespace),
+    };
+    let is_open = || !namespaces.is_seen && is_open(fleet, snapshot, region, &spec, namespace);
+    (!is_gone || is_open()).then_some(Code::Unread)
 }
 
 /// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.

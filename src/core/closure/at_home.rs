@@ -31,7 +31,7 @@ pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         let stays = member.read == member.lands && member.edits.is_empty();
         if stays {
             member.in_place = world.snapshot.is_only_at_home(&member.read);
-        } else if world.fleet.publishes(&member.lands.kind) {
+        } else if world.fleet.publishes_for(&claim.by, claim.region(), &member.lands.kind) {
             find_occupant(world, claim, closure, member);
         }
     }

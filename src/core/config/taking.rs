@@ -5,7 +5,7 @@ use super::{Fleet, RegionConfig, RegionState, Source, SourcePlace};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
-use crate::name::{GroupKind, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Region, SourceName};
 
 impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
@@ -101,8 +101,7 @@ impl Fleet {
     /// Whether a source is the cluster of a region, and not k0rdent's own.
     pub fn is_cluster_of(&self, source: &Source, region: &Region) -> bool {
         let is_live = matches!(source.place, SourcePlace::Cluster { .. });
-        let is_management = self.regions.get(region).is_some_and(|region| region.management);
-        is_live && source.region.as_ref() == Some(region) && !is_management
+        is_live && source.region.as_ref() == Some(region) && !self.is_management(region)
     }
 
     /// Whether a source is the cluster of some region, and not k0rdent's own.
@@ -114,6 +113,41 @@ impl Fleet {
     pub fn trusts_with_templates(&self, source: &SourceName, region: &Region) -> bool {
         let source = self.sources.iter().find(|known| known.name == *source);
         source.is_some_and(|it| it.provides.cluster_scoped && it.region.as_ref().is_none_or(|own| own == region))
+    }
+
+    /// Whether a claimant may have objects of a kind published for a region: beside those that [everybody](Self::publishes)
+    /// may have, a template has ClusterResourceSets on the management cluster, where Cluster API reads them.
+    pub fn publishes_for(&self, by: &Claimant, region: &Region, kind: &GroupKind) -> bool {
+        self.publishes(kind) || (by.template().is_some() && is_resource_set(kind) && self.is_management(region))
+    }
+
+    /// Whether templates may make ClusterResourceSets for some region.
+    pub fn makes_resource_sets(&self) -> bool {
+        self.management().is_some_and(|region| !region.templates.is_empty())
+    }
+
+    fn is_management(&self, region: &Region) -> bool {
+        self.regions.get(region).is_some_and(|region| region.management)
+    }
+
+    /// The source whose Namespaces are those of a region, although it does not say which region it describes: the only one that
+    /// may provide Namespaces of it. A fleet's only region has what stands there, and of several the management cluster; the
+    /// Namespaces of a live cluster are its own.
+    pub fn only_source_of_namespaces(&self, region: &RegionConfig) -> Option<&Source> {
+        let mut may_provide =
+            self.sources.iter().filter(|source| self.trusts_with_templates(&source.name, &region.name));
+        let only = may_provide.next().filter(|_| may_provide.next().is_none())?;
+        let others =
+            self.regions.values().filter(|other| other.state != RegionState::Retired && other.name != region.name);
+        let is_meant = region.management || others.count() == 0;
+        (is_meant && self.may_have_namespaces_of(&only.name, region)).then_some(only)
+    }
+
+    /// Whether Namespaces of a source can be those of a region: of one that is trusted with them, and no other cluster's own.
+    pub fn may_have_namespaces_of(&self, source: &SourceName, region: &RegionConfig) -> bool {
+        let is_live = |known: &Source| matches!(known.place, SourcePlace::Cluster { .. });
+        let is_other = self.sources.iter().any(|known| known.name == *source && is_live(known));
+        !is_other && self.trusts_with_templates(source, &region.name)
     }
 
     /// Whether some source describes the Clusters of one region, and is trusted with no more.

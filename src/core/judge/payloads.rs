@@ -4,18 +4,19 @@
 //! is published stays, and new clusters get that. Nothing here changes what is published of a payload. Thousands of sets may
 //! name one payload: it is looked into once.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::capi::resource_set::PAYLOAD_TYPE;
+use crate::capi::resource_set::{self, PAYLOAD_TYPE, is_resource_set};
 use crate::claim::Claim;
+use crate::claim::resource_set::lints;
 use crate::closure::Closure;
 use crate::finding::{Code, Finding};
 use crate::guest_objects::{Found, GuestObject, LEAST_BYTES, Value, Wording, values};
 use crate::listing::few;
 use crate::name::{ObjectKey, is_template};
-use crate::object::{Object, finding_of};
+use crate::object::{Object, finding_of, findings_of};
 use crate::validity;
 use crate::world::World;
 
@@ -56,14 +57,21 @@ struct Seen {
 }
 
 impl Payloads {
-    /// What is wrong with the payloads of a set.
+    /// What is wrong with the payloads of a set, or with the sets that a template makes and their payloads.
     pub(super) fn check(&mut self, world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
-        if !claim.by.is_resource_set() {
+        let is_set = claim.by.is_resource_set();
+        if !is_set && (claim.by.template().is_none() || claim.is_for_guests()) {
             return Vec::new();
         }
-        let mut findings = Vec::new();
+        let (named, mut findings) = if is_set { (BTreeSet::new(), Vec::new()) } else { made_sets(world, closure) };
         for member in &closure.members {
             let Some(object) = world.snapshot.get(&member.read) else { continue };
+            if !is_set {
+                if named.contains(&member.lands) {
+                    findings.extend(of_made(object));
+                }
+                continue;
+            }
             let seen = self.seen.entry(member.read.clone()).or_insert_with(|| see(object));
             findings.extend(seen.always.iter().cloned());
             // What is there already goes nowhere.
@@ -79,6 +87,33 @@ impl Payloads {
     pub(super) fn objects(&self, key: &ObjectKey) -> impl Iterator<Item = (&GuestObject, &Wording)> {
         self.seen.get(key).into_iter().flat_map(|seen| &seen.objects)
     }
+}
+
+/// The payloads of the sets that a template makes, and what is wrong with these sets.
+fn made_sets(world: &World<'_>, closure: &Closure) -> (BTreeSet<ObjectKey>, Vec<Finding>) {
+    let (mut named, mut findings) = (BTreeSet::new(), Vec::new());
+    for member in closure.members.iter().filter(|member| is_resource_set(&member.lands.kind)) {
+        let Some(object) = world.snapshot.get(&member.read) else { continue };
+        match resource_set::read(&object.body) {
+            Ok(set) => {
+                findings.extend(lints(object, &set));
+                let of_set = |(kind, name)| ObjectKey::new(kind, member.lands.namespace.clone(), name);
+                named.extend(set.payloads.into_iter().map(of_set));
+            }
+            Err(faults) => findings.extend(findings_of(&faults, object)),
+        }
+    }
+    (named, findings)
+}
+
+/// What is wrong with a payload that a template makes. What a Secret of it holds comes of values, and a finding names what it
+/// finds: so nothing is said of that.
+fn of_made(object: &Object) -> Vec<Finding> {
+    let Seen { mut always, values, .. } = see(object);
+    if !object.key.kind.is_secret() {
+        always.extend(values);
+    }
+    always
 }
 
 fn see(object: &Object) -> Seen {

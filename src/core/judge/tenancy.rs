@@ -44,7 +44,7 @@ pub fn of_member(
     // What a group of guests delivers, the configuration names. A kind that is not published is refused as such; an assumed
     // identity admits all namespaces.
     let is_open = member.role == Role::Assumed || Asker::from(claim).delivers(&member.read);
-    if is_open || !world.fleet.publishes(&member.read.kind) {
+    if is_open || !world.fleet.publishes_for(&claim.by, claim.region(), &member.read.kind) {
         return findings;
     }
     findings.extend(beyond(world, claim, closure, member));
@@ -77,7 +77,7 @@ pub fn of_member(
 
 /// The rule by which a claim may use a member of its closure; none where nothing admits it, or nobody knows.
 pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Option<Rule> {
-    if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
+    if member.role == Role::Assumed || !world.fleet.publishes_for(&claim.by, claim.region(), &member.read.kind) {
         return None;
     }
     let claim = member.acting(claim);

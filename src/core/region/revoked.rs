@@ -81,7 +81,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         object.read_key()?;
         // What follows needs no rule, and holds while nobody can read one.
         let kind = &object.key.kind;
-        if !world.fleet.publishes(kind) {
+        if !world.fleet.publishes_for(by, &to.region.name, kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {kind}"));
         }
         if let Some(finding) = place::check_of(&to, by, &object.key).into_iter().next() {

@@ -107,9 +107,10 @@ impl Home {
 
     /// What an object of a source counts as.
     pub(super) fn word(&self, fleet: &Fleet, source: &Source, object: &Object) -> Word {
-        // Of other sets the label says nothing: pouch publishes none.
-        let is_of_guests = || is_resource_set(&object.key.kind) && is_name_of_guests(&object.key.name);
-        let may_be_own = fleet.publishes(&object.key.kind) || is_of_guests();
+        // Of other sets the label says nothing: pouch publishes none but those of guests, and what templates make.
+        let may_be_made = fleet.makes_resource_sets() && !fleet.is_regional(source);
+        let may_be_named = || may_be_made || is_name_of_guests(&object.key.name);
+        let may_be_own = fleet.publishes(&object.key.kind) || (is_resource_set(&object.key.kind) && may_be_named());
         if !object.ours || !may_be_own {
             return Word::Counts;
         }

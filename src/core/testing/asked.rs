@@ -78,7 +78,10 @@ fn asked_beside(
         }
         let mut kinds: BTreeSet<GroupKind> = listed(&fleet, source).into_iter().map(|l| l.kind).collect();
         kinds.extend(behind.iter().cloned());
-        if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
+        // No cluster says which namespaces another region has: here, what would say so as files does.
+        let only = |region| fleet.only_source_of_namespaces(region).is_some_and(|only| only.name == source.name);
+        let says = fleet.regions.values().any(only);
+        if says || select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
             kinds.insert(listed_namespaces().kind);
         }
         let ruled = ruled(&fleet, &source.provides, &rules);

@@ -261,6 +261,7 @@ pub(crate) fn key(text: &str) -> ObjectKey {
         "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement" => {
             crate::k0rdent::GROUP
         }
+        "ClusterResourceSet" => crate::capi::resource_set::ADDONS,
         _ => crate::capi::GROUP,
     };
     let (namespace, name) = match rest.split_once('/') {

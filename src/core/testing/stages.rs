@@ -58,9 +58,9 @@ const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 55, claim),
     ("closure", 103, judged),
     ("judge", 150, judged),
-    ("region", 320, region),
+    ("region", 326, region),
     ("sanitise", 9, sanitised),
-    ("sources", 25, sources),
+    ("sources", 26, sources),
 ];
 
 fn run(stage: &str) {

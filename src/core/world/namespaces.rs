@@ -1,12 +1,12 @@
-//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of sources that describe it, and a look
-//! into the region that lists them. Any look says which labels those have that it asked for, and which are absent.
+//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of sources that describe it or that alone
+//! may bring any, and a look into the region that lists them. Any look says which labels those have that it asked for, and
+//! which are absent.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 
 use super::cluster::{ClusterFacts, Sight};
 use super::looks::Looks;
-use crate::claim::template::{Labels, Namespaces, describing, is_doubted};
+use crate::claim::template::{Labels, Namespaces, describing, implied, is_doubted};
 use crate::config::{Fleet, RegionConfig};
 use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Namespace, Region};
@@ -36,21 +36,23 @@ pub(super) fn gather(
 
 fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option<&ClusterFacts>) -> Namespaces {
     let mut namespaces = Namespaces::default();
+    let sight = cluster.map(|cluster| &cluster.sight);
+    namespaces.is_seen = region.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
     let describing = describing(fleet, snapshot, region);
+    let implied = implied(fleet, snapshot, region).filter(|_| !namespaces.is_seen);
     let kind = GroupKind::new("", "Namespace");
     // Whichever of several copies counts elsewhere, those that describe the region say what it has.
     let describes = |copy: &&Object| {
         let source = &copy.origin.source;
-        describing.contains(source) || (region.management && snapshot.is_home(source))
+        describing.contains(source) || implied == Some(source) || (region.management && snapshot.is_home(source))
     };
     for object in snapshot.all(&kind) {
         let copies = || snapshot.copies(&object.key).filter(describes);
         let Some(first) = copies().next() else { continue };
-        let labels = first.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
         let stops = |fault: &Fault| fault.code != Code::Shadowed && finding_of(fault, object).stops_claim();
         let is_faulty = copies().any(|copy| copy.labels != first.labels || copy.faults.iter().any(stops));
         // What stands there may not be what was meant, or what counts.
-        let known = if is_faulty { Labels::default() } else { Labels { known: labels.collect(), complete: true } };
+        let known = if is_faulty { Labels::default() } else { Labels::of(first) };
         namespaces.known.insert(Namespace::new(object.key.name.shared()), known);
     }
     let is_described = !namespaces.known.is_empty();
@@ -66,8 +68,6 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     }
     // A look that may not list asks only for namespaces that somebody names: whom it happens to see says nothing of which
     // there are, and what it does not see nothing of what is gone. But it alone says which labels there are.
-    let sight = cluster.map(|cluster| &cluster.sight);
-    namespaces.is_seen = region.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
     namespaces.is_unread = cluster.and_then(ClusterFacts::unread).is_some();
     let mut is_listed_there = false;
     if namespaces.is_seen {
@@ -98,7 +98,8 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
             known.known.extend(labels.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
     }
-    let is_listed = if describing.is_empty() { !region.namespaces.labels.is_empty() } else { is_described };
+    // Where a source that says no region has no Namespaces, it may well be about others than them.
+    let is_listed = is_described || (describing.is_empty() && !region.namespaces.labels.is_empty());
     namespaces.complete = if namespaces.is_seen { is_listed_there } else { is_listed };
     namespaces
 }

@@ -80,10 +80,11 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
         return Err(Failure::unavailable(message, "Publish it, and see what `pouch verify` says of it."));
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
-    // The last group may have left the configuration, and its sets are still about to go.
-    let is_of_guests = |kind: &GroupKind| is_resource_set(kind) && (region.authentic || !fleet.guests.is_empty());
+    // The last group or template may have left the configuration, and its sets are still about to go.
+    let makes_sets = region.authentic || !fleet.guests.is_empty() || fleet.makes_resource_sets();
+    let is_own_set = |kind: &GroupKind| is_resource_set(kind) && makes_sets;
     let is_ours = |kind: &GroupKind| {
-        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_of_guests(kind)
+        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_own_set(kind)
     };
     if let Some(key) = objects.iter().find(|key| !is_ours(&key.kind)) {
         let message = format!("the bundle holds {key}, of a kind that pouch does not publish");

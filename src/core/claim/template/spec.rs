@@ -22,6 +22,14 @@ pub struct Labels {
     pub complete: bool,
 }
 
+impl Labels {
+    /// Those of a Namespace.
+    pub fn of(namespace: &Object) -> Self {
+        let labels = namespace.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
+        Self { known: labels.collect(), complete: true }
+    }
+}
+
 /// What a ManagedResource says.
 pub struct TemplateSpec {
     regex: Option<Pattern>,

@@ -96,7 +96,7 @@ pub(super) fn identity(
     if key.kind.group.as_str().is_empty() && document.str_at(&["apiVersion"]) != Some("v1") {
         findings.push(find(Code::UntrustedBundle, format!("{path} is not in version v1, the only one of its kind")));
     }
-    if !is_published(measure, &key.kind) && !is_for_guests(measure, region, entry) {
+    if !is_published(measure, &key.kind) && !is_own_set(measure, region, entry) {
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
@@ -143,13 +143,19 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// Whether an object is a set that pouch makes for guest clusters: where the configuration has a group for the region, or had
-/// one, and the manifest proves it. A set may run programs in guests.
-fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
-    let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.group().is_some());
+/// Whether an object is a set that pouch makes for guest clusters, or that a template makes: where the configuration has a group
+/// or a template for it, or had one, and the manifest proves it. A set may run programs in guests.
+fn is_own_set(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
     let has_guests = |fleet: &Fleet| fleet.guests.values().any(|group| group.region == region.name);
-    let has_guests = region.authentic || measure.fleet.is_some_and(has_guests);
-    is_resource_set(&entry.key.kind) && is_asked_for && has_guests
+    let may_have = |by: &Claimant, fleet: &Fleet| match by.group() {
+        Some(_) => has_guests(fleet),
+        None => fleet.publishes_for(by, &region.name, &entry.key.kind),
+    };
+    let is_for = |by: &Claimant| {
+        let makes_sets = by.group().is_some() || by.template().is_some();
+        makes_sets && (region.authentic || measure.fleet.is_some_and(|fleet| may_have(by, fleet)))
+    };
+    is_resource_set(&entry.key.kind) && entry.needed_by.iter().any(|needed_by| is_for(&needed_by.by))
 }
 
 /// What is wrong with the labels or annotations that tell a consumer what to do with an object, and which of the two it

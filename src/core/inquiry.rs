@@ -222,7 +222,7 @@ pub fn published_there(fleet: &Fleet) -> BTreeMap<GroupKind, Scope> {
         Some((kind, scope))
     });
     let extra = fleet.kinds.iter().map(|(kind, extra)| (kind.clone(), extra.scope));
-    let makes_sets = !fleet.guests.is_empty() || fleet.makes_resource_sets();
-    let sets = makes_sets.then(|| (resource_set_kind(), Scope::Namespaced));
+    // Those that templates make are on the management cluster, which is looked into by no look.
+    let sets = (!fleet.guests.is_empty()).then(|| (resource_set_kind(), Scope::Namespaced));
     published.chain(extra).chain(sets).filter(|(kind, _)| !kind.group.as_str().is_empty()).collect()
 }

@@ -292,7 +292,8 @@ fn identity_kinds(
             let built_in = built_in.map(|rules| GroupKind::new(rules.group, rules.kind));
             let extra = terms.fleet.kinds.iter().filter(|(_, extra)| extra.scope == scope);
             // Templates make sets on the management cluster, where somebody else may have the names.
-            let is_home = terms.source.provides.cluster_scoped && scope == Scope::Namespaced;
+            let is_regional = terms.fleet.is_regional(terms.source);
+            let is_home = terms.source.provides.cluster_scoped && scope == Scope::Namespaced && !is_regional;
             let sets = (is_home && terms.fleet.makes_resource_sets()).then(resource_set_kind);
             built_in.chain(extra.map(|(kind, _)| kind.clone())).chain(sets).collect()
         }

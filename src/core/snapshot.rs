@@ -272,12 +272,20 @@ impl Snapshot {
     /// The file in which an object was read, as bundles name it; none of what stands in no file, and of what was made. Of
     /// several copies that say the same, the first counts that has one.
     pub fn read_at(&self, key: &ObjectKey) -> Option<ReadAt> {
-        self.agreeing(key).find_map(|object| {
-            let source = &object.origin.source;
-            let root = self.sources.iter().find(|state| state.name == *source)?.root.as_deref()?;
-            let (path, ..) = object.origin.position()?;
-            Some(ReadAt { source: source.clone(), path: Arc::from(path.strip_prefix(root)?) })
-        })
+        self.agreeing(key).find_map(|object| self.file_of(object))
+    }
+
+    /// The file of one of these sources in which some copy of an object was read, whichever counts.
+    pub fn read_in(&self, sources: &[SourceName], key: &ObjectKey) -> Option<ReadAt> {
+        let of_these = |object: &&Object| sources.contains(&object.origin.source);
+        self.copies(key).filter(of_these).find_map(|object| self.file_of(object))
+    }
+
+    fn file_of(&self, object: &Object) -> Option<ReadAt> {
+        let source = &object.origin.source;
+        let root = self.sources.iter().find(|state| state.name == *source)?.root.as_deref()?;
+        let (path, ..) = object.origin.position()?;
+        Some(ReadAt { source: source.clone(), path: Arc::from(path.strip_prefix(root)?) })
     }
 
     /// All copies of an object, in whatever source: they may say different things.

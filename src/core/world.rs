@@ -22,7 +22,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
-use crate::claim::template::{self, Known, Namespaces, Templates};
+use crate::claim::template::{self, Known, Led, Namespaces, Templates};
 use crate::claim::{Asked, Claim, guest};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, Source, grants_for, grants_to_make};
 use crate::destination::{Destination, Place};
@@ -380,11 +380,12 @@ impl<'a> World<'a> {
         self.facts.namespaces.get(region)
     }
 
-    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
-    pub fn kept_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
+    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does; `led`
+    /// is the Namespace that led to it, if one did.
+    pub fn kept_by(&self, by: &Claimant, region: &RegionConfig, led: Option<Led<'_>>) -> Option<Code> {
         if by.template().is_some() {
             let known = self.known(region);
-            return template::kept_by(self.fleet, self.snapshot, by, region, known);
+            return template::kept_by(self.fleet, self.snapshot, by, region, known, led);
         }
         let Facts { deployments, synced, .. } = self.facts;
         kept_by(by, self.facts.asked_by(by), &self.access(), deployments, self.snapshot, synced, &region.name)

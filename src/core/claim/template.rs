@@ -5,6 +5,7 @@
 //! nothing is taken away.
 
 mod spec;
+mod telling;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -12,17 +13,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Ask, Asked, Claim};
-use crate::config::{Fleet, RegionConfig, RegionState, Source};
+use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::kinds;
 use crate::listing::few;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 
 pub use spec::{Datum, DatumKind, Labels, TemplateSpec, read};
+pub use telling::{Led, Telling};
 
 /// The namespaces that a region has, as far as anybody knows.
 #[derive(Default)]
@@ -31,6 +33,10 @@ pub struct Namespaces {
     pub known: BTreeMap<Namespace, Labels>,
     /// Those that are known to be absent.
     pub absent: BTreeSet<Namespace>,
+    /// Those of the known ones that a Namespace in a file names.
+    pub told: BTreeSet<Namespace>,
+    /// The sources whose Namespaces say so.
+    pub telling: Telling,
     /// Whether there are no others, but for those that a source that describes the region may hold unread.
     pub complete: bool,
     /// Whether a look into the region's cluster says so, and nobody else.
@@ -52,52 +58,33 @@ impl Namespaces {
             selected => selected,
         }
     }
-}
 
-/// The sources that say which namespaces a region has: those that describe its cluster, and may bring Namespaces.
-pub fn describing(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Vec<SourceName> {
-    let describes = |source: &&Source| {
-        let is_its = source.region.as_ref() == Some(&region.name);
-        source.provides.cluster_scoped && (is_its || (region.management && snapshot.is_home(&source.name)))
-    };
-    fleet.sources.iter().filter(describes).map(|source| source.name.clone()).collect()
-}
+    /// Whether it is proved that a template is not for a namespace.
+    fn is_gone(&self, snapshot: &Snapshot, spec: &TemplateSpec, namespace: &Namespace) -> bool {
+        if self.known.contains_key(namespace) {
+            return self.selected(spec, namespace) == Truth::No;
+        }
+        self.absent.contains(namespace) || (self.complete && !self.telling.is_doubted(snapshot, namespace))
+    }
 
-/// The source whose Namespaces a region has because [no other may bring any](Fleet::only_source_of_namespaces). Where pouch
-/// looks into the region, that says which there are; and what AccessManagement selects among is the management cluster's.
-pub fn implied<'f>(fleet: &'f Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Option<&'f SourceName> {
-    let access = GroupKind::new(kinds::K0RDENT, "AccessManagement");
-    let is_of_others = || !region.management && snapshot.all(&access).next().is_some();
-    let only = fleet.only_source_of_namespaces(region).filter(|_| region.look.is_none() && !is_of_others())?;
-    Some(&only.name)
-}
-
-/// Whether a source that describes a region may hold a Namespace that was not read, or not as it stands.
-pub fn is_doubted(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, namespace: &Namespace) -> bool {
-    let key = ObjectKey::namespace(namespace);
-    let describing = describing(fleet, snapshot, region);
-    let mut saying = describing.iter().chain(implied(fleet, snapshot, region));
-    saying.any(|source| snapshot.is_silent_on(source, &key))
-}
-
-/// Whether a template may be for a namespace by a Namespace that says nothing of the region, because it is open whose it is: it
-/// did, before another region or source came.
-fn is_open(
-    fleet: &Fleet,
-    snapshot: &Snapshot,
-    region: &RegionConfig,
-    spec: &TemplateSpec,
-    namespace: &Namespace,
-) -> bool {
-    let (describing, implied) = (describing(fleet, snapshot, region), implied(fleet, snapshot, region));
-    let selects = |copy: &Object| {
-        let source = &copy.origin.source;
-        let counts = describing.contains(source) || implied == Some(source);
-        !counts
-            && fleet.may_have_namespaces_of(source, region)
-            && spec.selects(namespace, &Labels::of(copy)) != Truth::No
-    };
-    snapshot.copies(&ObjectKey::namespace(namespace)).any(selects)
+    /// The same of a namespace to which a Namespace led that says nothing of the region now: it is gone, or whose it is became
+    /// open. The configuration may say all the same that the template is for it no more.
+    fn is_gone_that_led(
+        &self,
+        snapshot: &Snapshot,
+        region: &RegionConfig,
+        spec: &TemplateSpec,
+        namespace: &Namespace,
+        led: Led<'_>,
+    ) -> bool {
+        let known = region.namespaces.labels.get(namespace).cloned().unwrap_or_default();
+        if spec.selects(namespace, &Labels { known, complete: false }) == Truth::No {
+            return true;
+        }
+        let is_known = self.known.contains_key(namespace);
+        let is_selected = is_known && self.selected(spec, namespace) != Truth::No;
+        !is_selected && !self.telling.may_still_lead(snapshot, namespace, led)
+    }
 }
 
 /// What the ManagedResources say that some region takes.
@@ -390,13 +377,15 @@ fn unknown(region: &RegionConfig, object: &Object) -> Finding {
     Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).in_region(name).help(help)
 }
 
-/// The code that says why what was made of a template for a namespace stays although nothing is asked for, if it does.
+/// The code that says why what was made of a template for a namespace stays although nothing is asked for, if it does; `led`
+/// is the Namespace that led to it, if one did.
 pub fn kept_by(
     fleet: &Fleet,
     snapshot: &Snapshot,
     by: &Claimant,
     region: &RegionConfig,
     Known { templates, namespaces }: Known<'_>,
+    led: Option<Led<'_>>,
 ) -> Option<Code> {
     // Of a template that the region takes no more, the configuration has said enough.
     let template = by.template().filter(|template| region.templates.matches(template.as_str()))?;
@@ -421,14 +410,11 @@ pub fn kept_by(
     if templates.crowded.contains(&(region.name.clone(), template.clone())) {
         return Some(Code::InvalidObject);
     }
-    let namespace = by.namespace();
-    let is_gone = match namespaces.known.get(namespace) {
-        Some(_) => namespaces.selected(&spec, namespace) == Truth::No,
-        None if namespaces.absent.contains(namespace) => return None,
-        None => namespaces.complete && !is_doubted(fleet, snapshot, region, namespace),
+    let is_gone = match led.filter(|_| !namespaces.is_seen && !namespaces.told.contains(by.namespace())) {
+        Some(led) => namespaces.is_gone_that_led(snapshot, region, &spec, by.namespace(), led),
+        None => namespaces.is_gone(snapshot, &spec, by.namespace()),
     };
-    let is_open = || !namespaces.is_seen && is_open(fleet, snapshot, region, &spec, namespace);
-    (!is_gone || is_open()).then_some(Code::Unread)
+    (!is_gone).then_some(Code::Unread)
 }
 
 /// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.

@@ -50,7 +50,7 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return closure
             .find(claim, finding.help("Run pouch again; if it stays, this is a bug in pouch; please report it."));
     }
-    let given = spec.data.iter().map(|datum| Step::Data(datum.object.clone()));
+    let given = spec.data.iter().map(|datum| datum.object.clone()).chain(namespace(world, claim)).map(Step::Data);
     let through: Vec<Step> = [Step::Template(template.key.name.clone())].into_iter().chain(given).collect();
     for (read, lands) in &made.objects {
         let places = Places { read: read.clone(), lands: lands.clone() };
@@ -60,6 +60,14 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !claim.is_for_guests() {
         at_home::mark(world, claim, closure);
     }
+}
+
+/// The Namespace of a source that leads a template to its namespace: what stands for it in the bundle says later what has to be
+/// gone before it may go.
+fn namespace(world: &World<'_>, claim: &Claim) -> Option<ObjectKey> {
+    let namespaces = world.namespaces(claim.region()).filter(|_| !claim.is_for_guests())?;
+    let name = claim.by.namespace();
+    namespaces.told.contains(name).then(|| ObjectKey::namespace(name))
 }
 
 /// The data of a template, as far as it is known.

@@ -7,6 +7,13 @@ use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Region, SourceName};
 
+impl Source {
+    /// Whether a source may bring templates for a region, and Namespaces of it.
+    fn may_bring_templates(&self, region: &Region) -> bool {
+        self.provides.cluster_scoped && self.region.as_ref().is_none_or(|own| own == region)
+    }
+}
+
 impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
     pub fn lists(&self, kind: &GroupKind) -> bool {
@@ -112,13 +119,22 @@ impl Fleet {
     /// Whether a source is trusted with templates for a region: with cluster-scoped objects, and of no other region alone.
     pub fn trusts_with_templates(&self, source: &SourceName, region: &Region) -> bool {
         let source = self.sources.iter().find(|known| known.name == *source);
-        source.is_some_and(|it| it.provides.cluster_scoped && it.region.as_ref().is_none_or(|own| own == region))
+        source.is_some_and(|it| it.may_bring_templates(region))
     }
 
     /// Whether a claimant may have objects of a kind published for a region: beside those that [everybody](Self::publishes)
     /// may have, a template has ClusterResourceSets on the management cluster, where Cluster API reads them.
     pub fn publishes_for(&self, by: &Claimant, region: &Region, kind: &GroupKind) -> bool {
-        self.publishes(kind) || (by.template().is_some() && is_resource_set(kind) && self.is_management(region))
+        self.publishes(kind) || (is_resource_set(kind) && by.group().is_none() && self.may_own_sets(by, region))
+    }
+
+    /// Whether ClusterResourceSets that pouch itself makes may be published for a claimant: those of a group of guests, in its
+    /// region, and those of a template, on the management cluster.
+    pub fn may_own_sets(&self, by: &Claimant, region: &Region) -> bool {
+        match by.group() {
+            Some(_) => self.guests.values().any(|group| group.region == *region),
+            None => by.template().is_some() && self.is_management(region),
+        }
     }
 
     /// Whether templates may make ClusterResourceSets for some region.
@@ -134,20 +150,17 @@ impl Fleet {
     /// may provide Namespaces of it. A fleet's only region has what stands there, and of several the management cluster; the
     /// Namespaces of a live cluster are its own.
     pub fn only_source_of_namespaces(&self, region: &RegionConfig) -> Option<&Source> {
-        let mut may_provide =
-            self.sources.iter().filter(|source| self.trusts_with_templates(&source.name, &region.name));
+        let trusted = |source: &&Source| source.may_bring_templates(&region.name);
+        let mut may_provide = self.sources.iter().filter(trusted);
         let only = may_provide.next().filter(|_| may_provide.next().is_none())?;
-        let others =
-            self.regions.values().filter(|other| other.state != RegionState::Retired && other.name != region.name);
-        let is_meant = region.management || others.count() == 0;
-        (is_meant && self.may_have_namespaces_of(&only.name, region)).then_some(only)
+        let is_other = |other: &&RegionConfig| other.state != RegionState::Retired && other.name != region.name;
+        let is_meant = region.management || self.regions.values().find(is_other).is_none();
+        (is_meant && self.may_have_namespaces_of(only, region)).then_some(only)
     }
 
     /// Whether Namespaces of a source can be those of a region: of one that is trusted with them, and no other cluster's own.
-    pub fn may_have_namespaces_of(&self, source: &SourceName, region: &RegionConfig) -> bool {
-        let is_live = |known: &Source| matches!(known.place, SourcePlace::Cluster { .. });
-        let is_other = self.sources.iter().any(|known| known.name == *source && is_live(known));
-        !is_other && self.trusts_with_templates(source, &region.name)
+    pub fn may_have_namespaces_of(&self, source: &Source, region: &RegionConfig) -> bool {
+        !matches!(source.place, SourcePlace::Cluster { .. }) && source.may_bring_templates(&region.name)
     }
 
     /// Whether some source describes the Clusters of one region, and is trusted with no more.
@@ -158,5 +171,29 @@ impl Fleet {
     /// The region whose Clusters a source describes, if it is trusted with no more than that.
     pub fn described_by(&self, source: &SourceName) -> Option<&Region> {
         self.sources.iter().find(|known| known.name == *source)?.described()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Name;
+    use crate::testing::case::fleet;
+    use crate::testing::yaml;
+
+    /// A bundle that no key proves may hold sets where the configuration leads to some, and nowhere else.
+    #[test]
+    fn sets_are_of_the_regions_that_have_some_made() {
+        let fleet = fleet(&yaml(
+            "{regions: {mgmt: {management: true, templates: ['*']}, us: {templates: ['*']}}, guests: {all: {region: us, \
+             namespaces: ['*'], templates: [x]}}}",
+        ));
+        let template = Claimant::Template { namespace: "a".into(), template: Name::from("x") };
+        let guests = Claimant::Guests { namespace: "a".into(), group: Name::from("all"), entry: None };
+        let credential = Claimant::Credential { namespace: "a".into(), name: Name::from("x") };
+        let own = |by: &Claimant| ["mgmt", "us"].map(|region| fleet.may_own_sets(by, &region.into()));
+        assert_eq!(own(&template), [true, false]);
+        assert_eq!(own(&guests), [false, true]);
+        assert_eq!(own(&credential), [false; 2]);
     }
 }

@@ -89,21 +89,32 @@ impl Payloads {
     }
 }
 
-/// The payloads of the sets that a template makes, and what is wrong with these sets.
+/// The payloads of the sets that a template makes, and what is wrong with these sets. A set delivers whatever has the name of
+/// a payload: so the template has to make each, or a set could take what is another's into the clusters that it chooses.
 fn made_sets(world: &World<'_>, closure: &Closure) -> (BTreeSet<ObjectKey>, Vec<Finding>) {
+    let own: BTreeSet<&ObjectKey> = closure.members.iter().map(|member| &member.lands).collect();
     let (mut named, mut findings) = (BTreeSet::new(), Vec::new());
     for member in closure.members.iter().filter(|member| is_resource_set(&member.lands.kind)) {
         let Some(object) = world.snapshot.get(&member.read) else { continue };
         match resource_set::read(&object.body) {
             Ok(set) => {
                 findings.extend(lints(object, &set));
-                let of_set = |(kind, name)| ObjectKey::new(kind, member.lands.namespace.clone(), name);
-                named.extend(set.payloads.into_iter().map(of_set));
+                for (kind, name) in set.payloads {
+                    let payload = ObjectKey::new(kind, member.lands.namespace.clone(), name);
+                    findings.extend((!own.contains(&payload)).then(|| not_made(object, &payload)));
+                    named.insert(payload);
+                }
             }
             Err(faults) => findings.extend(findings_of(&faults, object)),
         }
     }
     (named, findings)
+}
+
+fn not_made(set: &Object, payload: &ObjectKey) -> Finding {
+    let message = format!("the set names {payload}, which the template does not make for this namespace");
+    let help = "Let the template make each payload of its sets, or take the name out of `resources`.";
+    Finding::new(Code::MissingReference, message).about(&set.key).at(&set.origin).help(help)
 }
 
 /// What is wrong with a payload that a template makes. What a Secret of it holds comes of values, and a finding names what it

@@ -10,6 +10,7 @@ use super::siblings::Siblings;
 use crate::claim::deployments;
 use crate::claim::guest::{self, acting};
 use crate::claim::sync_rule::object_of;
+use crate::claim::template::Led;
 use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::kinds;
@@ -109,7 +110,8 @@ const CORRECT: &str = "Correct the source: its own findings say what is wrong.";
 /// The finding about a claimant whose objects stay although it is not known to ask for them.
 fn told_of_kept(input: &Input<'_>, by: &Claimant, reason: Reason) -> Option<Finding> {
     let world = &input.terms.world;
-    let is_strange = || world.kept_by(by, input.terms.to.region).is_none() && is_of_strange_look(input, by);
+    // No Namespace leads anywhere beside a look.
+    let is_strange = || world.kept_by(by, input.terms.to.region, None).is_none() && is_of_strange_look(input, by);
     let unread_in = |kind: &GroupKind| world.snapshot.unread_in(kind, Some(by.namespace())).cloned();
     let (code, message, help, because) = match reason {
         Reason::InUse => (
@@ -182,7 +184,7 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>], siblings: &Siblin
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
             let asked = |by: &Claimant, reason: Reason| input.terms.allowances.withdraws(by, reason.code());
-            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, siblings, by) {
+            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, siblings, needed_by) {
                 Fate::Kept(reason) if asked(by, reason) => Fate::Withdrawn(Gone::Asked),
                 fate @ (Fate::Kept(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
             });
@@ -198,10 +200,15 @@ pub(super) fn first_carried(
     manifest: &Manifest,
 ) -> Option<(Claimant, Reason)> {
     let (by_name, siblings) = (by_claimant(rulings), Siblings::of(rulings));
-    let claimants: BTreeSet<&Claimant> = manifest.claimants();
-    claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), &siblings, by) {
-        Fate::Kept(reason) => Some((by.clone(), reason)),
-        Fate::Fresh | Fate::Withdrawn(_) => None,
+    let mut claimants: BTreeMap<&Claimant, &NeededBy> = BTreeMap::new();
+    for needed_by in manifest.objects.iter().flat_map(|object| &object.needed_by) {
+        claimants.entry(&needed_by.by).or_insert(needed_by);
+    }
+    claimants.into_iter().find_map(|(by, needed_by)| {
+        match fate(input, by_name.get(by).copied(), &siblings, needed_by) {
+            Fate::Kept(reason) => Some((by.clone(), reason)),
+            Fate::Fresh | Fate::Withdrawn(_) => None,
+        }
     })
 }
 
@@ -216,7 +223,8 @@ fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
     !input.terms.to.region.namespaces.allowed.matches(by.namespace().as_str())
 }
 
-fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, '_>, by: &Claimant) -> Fate {
+fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, '_>, needed_by: &NeededBy) -> Fate {
+    let by = &needed_by.by;
     let kept = |ruling: &Ruling<'_>| Fate::Kept(ruling.broken_by().map_or(Reason::Unread, Reason::of));
     if let Some(ruling) = ruling {
         return match ruling.verdict {
@@ -242,9 +250,17 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, 
     if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
         return Fate::Withdrawn(Gone::Refused);
     }
-    let kept = input.terms.world.kept_by(by, input.terms.to.region);
+    let kept = input.terms.world.kept_by(by, input.terms.to.region, led(input, needed_by));
     let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
     kept.or_else(unproved).map_or(Fate::Withdrawn(Gone::Gone), |code| Fate::Kept(Reason::of(code)))
+}
+
+/// The Namespace that led a template to what is published, if one did.
+fn led<'i>(input: &Input<'i>, needed_by: &NeededBy) -> Option<Led<'i>> {
+    let key = ObjectKey::namespace(needed_by.by.namespace());
+    let rests_on = input.published.manifest().and_then(|manifest| manifest.rests_on.as_ref());
+    let by = rests_on.and_then(|rests_on| rests_on.get(&key)).map(|at| &at.source);
+    needed_by.through.iter().any(|step| step.data() == Some(&key)).then_some(Led { by })
 }
 
 /// Whether only a look says that a claimant claims nothing any more, and the published bundle does not know the cluster that

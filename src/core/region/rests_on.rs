@@ -20,11 +20,19 @@ use crate::world::World;
 
 /// Gives all that objects of a region rest on, and the files in which it was read.
 pub(super) fn now(terms: &Terms<'_>, objects: &[ManifestObject]) -> BTreeMap<ObjectKey, ReadAt> {
-    found(terms.world.snapshot, &all(&terms.world, objects))
+    found(terms, &all(&terms.world, objects))
 }
 
-fn found(snapshot: &Snapshot, keys: &BTreeSet<ObjectKey>) -> BTreeMap<ObjectKey, ReadAt> {
-    keys.iter().filter_map(|key| Some((key.clone(), snapshot.read_at(key)?))).collect()
+/// Gives the files in which objects were read; of a Namespace, that of a source that says what the region has.
+fn found(terms: &Terms<'_>, keys: &BTreeSet<ObjectKey>) -> BTreeMap<ObjectKey, ReadAt> {
+    let snapshot = terms.world.snapshot;
+    let telling = terms.world.namespaces(&terms.to.region.name).map(|namespaces| &*namespaces.telling.sources);
+    let told = |key: &ObjectKey| {
+        let telling = telling.filter(|_| key.kind.is_namespace())?;
+        snapshot.read_in(telling, key)
+    };
+    let read_at = |key: &ObjectKey| told(key).or_else(|| snapshot.read_at(key));
+    keys.iter().filter_map(|key| Some((key.clone(), read_at(key)?))).collect()
 }
 
 /// Adds it to the manifest of a bundle. What cannot be told by now stays as it was published, whatever else was found.
@@ -40,7 +48,7 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     }
     let snapshot = terms.world.snapshot;
     let needed = all(&terms.world, &manifest.objects);
-    let mut found = found(snapshot, &needed);
+    let mut found = found(terms, &needed);
     let before = published.and_then(|manifest| manifest.rests_on.as_ref()).into_iter().flatten();
     // A Cluster or a ClusterDeployment stands for others that are gone from the sources.
     let is_one_of_several = |key: &ObjectKey| key.kind == cluster_kind() || key.kind == deployments::kind();

@@ -57,8 +57,8 @@ type Say = fn(&Case) -> String;
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 55, claim),
     ("closure", 103, judged),
-    ("judge", 150, judged),
-    ("region", 326, region),
+    ("judge", 160, judged),
+    ("region", 333, region),
     ("sanitise", 9, sanitised),
     ("sources", 26, sources),
 ];

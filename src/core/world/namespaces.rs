@@ -1,12 +1,12 @@
-//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of sources that describe it or that alone
-//! may bring any, and a look into the region that lists them. Any look says which labels those have that it asked for, and
-//! which are absent.
+//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of [sources](Telling) that say which it
+//! has, and a look into the region that lists them. Any look says which labels those have that it asked for, and which are
+//! absent.
 
 use alloc::collections::BTreeMap;
 
 use super::cluster::{ClusterFacts, Sight};
 use super::looks::Looks;
-use crate::claim::template::{Labels, Namespaces, describing, implied, is_doubted};
+use crate::claim::template::{Labels, Namespaces, Telling};
 use crate::config::{Fleet, RegionConfig};
 use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Namespace, Region};
@@ -38,31 +38,37 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     let mut namespaces = Namespaces::default();
     let sight = cluster.map(|cluster| &cluster.sight);
     namespaces.is_seen = region.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
-    let describing = describing(fleet, snapshot, region);
-    let implied = implied(fleet, snapshot, region).filter(|_| !namespaces.is_seen);
+    let mut telling = match namespaces.is_seen {
+        true => Telling::described(fleet, snapshot, region),
+        false => Telling::implied(fleet, snapshot, region),
+    };
     let kind = GroupKind::new("", "Namespace");
-    // Whichever of several copies counts elsewhere, those that describe the region say what it has.
-    let describes = |copy: &&Object| {
+    // Whichever of several copies counts elsewhere, those of the sources that say what the region has do so here.
+    let tells = |copy: &&Object| {
         let source = &copy.origin.source;
-        describing.contains(source) || implied == Some(source) || (region.management && snapshot.is_home(source))
+        telling.sources.contains(source) || (region.management && snapshot.is_home(source))
     };
     for object in snapshot.all(&kind) {
-        let copies = || snapshot.copies(&object.key).filter(describes);
+        let copies = || snapshot.copies(&object.key).filter(tells);
         let Some(first) = copies().next() else { continue };
         let stops = |fault: &Fault| fault.code != Code::Shadowed && finding_of(fault, object).stops_claim();
         let is_faulty = copies().any(|copy| copy.labels != first.labels || copy.faults.iter().any(stops));
         // What stands there may not be what was meant, or what counts.
         let known = if is_faulty { Labels::default() } else { Labels::of(first) };
-        namespaces.known.insert(Namespace::new(object.key.name.shared()), known);
+        let name = Namespace::new(object.key.name.shared());
+        if copies().any(|copy| copy.origin.position().is_some()) {
+            namespaces.told.insert(name.clone());
+        }
+        namespaces.known.insert(name, known);
     }
-    let is_described = !namespaces.known.is_empty();
+    telling.have_some = !namespaces.known.is_empty();
     // The configuration's own labels count beside all others, whatever these say.
     let configured = region.namespaces.labels.keys();
     for name in configured {
         namespaces.known.entry(name.clone()).or_insert_with(|| Labels { known: BTreeMap::new(), complete: true });
     }
     for (name, labels) in &mut namespaces.known {
-        if is_doubted(fleet, snapshot, region, name) {
+        if telling.is_doubted(snapshot, name) {
             *labels = Labels::default();
         }
     }
@@ -98,9 +104,10 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
             known.known.extend(labels.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
     }
-    // Where a source that says no region has no Namespaces, it may well be about others than them.
-    let is_listed = is_described || (describing.is_empty() && !region.namespaces.labels.is_empty());
+    // Namespaces of a source that describes no region add to the list, and close none.
+    let is_listed = if telling.describe { telling.have_some } else { !region.namespaces.labels.is_empty() };
     namespaces.complete = if namespaces.is_seen { is_listed_there } else { is_listed };
+    namespaces.telling = telling;
     namespaces
 }
 
@@ -139,7 +146,7 @@ mod tests {
             let desk = Desk::looked(fleet, snapshot, found, looks);
             let by = Claimant::Template { namespace: namespace.into(), template: name.into() };
             let is_asked = desk.facts.asked_by(&by).is_some();
-            (is_asked, desk.world().kept_by(&by, &desk.fleet.regions[&Region::from("eu")]))
+            (is_asked, desk.world().kept_by(&by, &desk.fleet.regions[&Region::from("eu")], None))
         };
         let kept = |looks: &Looks, namespace: &str| kept_of(looks, "pull", namespace);
         let closed = Looks::closed(Reason::new("no region is looked into", ""));

@@ -9,7 +9,8 @@ use pouch_core::capi::resource_set::is_resource_set;
 use pouch_core::config::Fleet;
 use pouch_core::finding::Finding;
 use pouch_core::kinds::is_published;
-use pouch_core::name::{Directory, GroupKind, ObjectKey, Region};
+use pouch_core::layout::manifest::ManifestObject;
+use pouch_core::name::{Claimant, Directory, ObjectKey, Region};
 use pouch_core::verify::bundles::unpack::Unpacked;
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, open, regions};
 
@@ -81,13 +82,16 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
     // The last group or template may have left the configuration, and its sets are still about to go.
-    let makes_sets = region.authentic || !fleet.guests.is_empty() || fleet.makes_resource_sets();
-    let is_own_set = |kind: &GroupKind| is_resource_set(kind) && makes_sets;
-    let is_ours = |kind: &GroupKind| {
-        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_own_set(kind)
+    let may_own = |by: &Claimant| region.authentic || fleet.may_own_sets(by, &region.name);
+    let is_own_set = |object: &ManifestObject| {
+        is_resource_set(object.kind()) && object.needed_by.iter().any(|needed_by| may_own(&needed_by.by))
     };
-    if let Some(key) = objects.iter().find(|key| !is_ours(&key.kind)) {
-        let message = format!("the bundle holds {key}, of a kind that pouch does not publish");
+    let is_ours = |object: &&ManifestObject| {
+        let kind = object.kind();
+        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_own_set(object)
+    };
+    if let Some(object) = region.manifest.objects.iter().find(|object| !is_ours(object)) {
+        let message = format!("the bundle holds {}, of a kind that pouch does not publish", object.key);
         return Err(Failure::unavailable(message, "Find out who put it there."));
     }
     Ok(Listed { directory: region.directory, objects })

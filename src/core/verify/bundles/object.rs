@@ -10,7 +10,6 @@ use super::measure::Measure;
 use super::region::ProvedRegion;
 use crate::capi::resource_set::is_resource_set;
 use crate::cleartext::published_secrets;
-use crate::config::Fleet;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
@@ -146,15 +145,8 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
 /// Whether an object is a set that pouch makes for guest clusters, or that a template makes: where the configuration has a group
 /// or a template for it, or had one, and the manifest proves it. A set may run programs in guests.
 fn is_own_set(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
-    let has_guests = |fleet: &Fleet| fleet.guests.values().any(|group| group.region == region.name);
-    let may_have = |by: &Claimant, fleet: &Fleet| match by.group() {
-        Some(_) => has_guests(fleet),
-        None => fleet.publishes_for(by, &region.name, &entry.key.kind),
-    };
-    let is_for = |by: &Claimant| {
-        let makes_sets = by.group().is_some() || by.template().is_some();
-        makes_sets && (region.authentic || measure.fleet.is_some_and(|fleet| may_have(by, fleet)))
-    };
+    let may_own = |by: &Claimant| measure.fleet.is_some_and(|fleet| fleet.may_own_sets(by, &region.name));
+    let is_for = |by: &Claimant| (by.group().is_some() || by.template().is_some()) && (region.authentic || may_own(by));
     is_resource_set(&entry.key.kind) && entry.needed_by.iter().any(|needed_by| is_for(&needed_by.by))
 }
 

@@ -46,6 +46,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::capi::cluster::cluster_kind;
 use crate::finding::{Code, Finding, crowd, settle};
 use crate::kinds;
 use crate::name::{Claimant, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
@@ -173,9 +174,13 @@ impl Fleet {
         own().find(|source| source.region.is_none()).or_else(|| own().next()).map(|source| &source.name)
     }
 
-    /// Whether some stage reads objects of a kind.
+    /// Whether some stage reads objects of a kind. Clusters are read where files have them, if ClusterResourceSets may choose
+    /// some; a live cluster is not asked for that.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind) || self.kinds.contains_key(kind) || (kinds::is_by_configuration(kind) && self.lists(kind))
+        let is_chosen = || self.names_resource_sets() && *kind == cluster_kind();
+        kinds::is_read(kind)
+            || self.kinds.contains_key(kind)
+            || (kinds::is_by_configuration(kind) && (self.lists(kind) || is_chosen()))
     }
 }
 
@@ -189,12 +194,13 @@ impl Keep for Fleet {
     }
 
     /// AccessManagement selects among Namespaces, and among Credentials of the system namespace; a region's tie among
-    /// ClusterProfiles.
+    /// ClusterProfiles; a ClusterResourceSet among Clusters.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         kind.is_namespace()
             || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
             || kind.is(kinds::REGISTRY, kinds::CLUSTER_FEATURE)
             || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
+            || (self.names_resource_sets() && *kind == cluster_kind())
     }
 
     fn is_selected_by(&self, kind: &GroupKind, key: &str) -> bool {

@@ -5,6 +5,7 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod chosen;
 mod closed;
 mod content;
 mod contested;

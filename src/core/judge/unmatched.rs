@@ -6,6 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::chosen;
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::known;
@@ -24,8 +25,8 @@ const EVERY: &str = "*/*";
 /// The globs over names that match every one.
 const EVERY_NAME: [&str; 2] = ["*", "**"];
 
-/// The entries of `clusters`, `resourceSets`, `syncRules`, `templates` and `guests` that match nothing. Nothing is said where something
-/// may be unseen.
+/// The entries of `clusters`, `resourceSets`, `syncRules`, `templates` and `guests` that match nothing, and the sets that choose
+/// no Cluster because it is in another namespace. Nothing is said where something may be unseen.
 pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
     let active = || world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
     let mut findings = by_name(world);
@@ -38,6 +39,7 @@ pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
         let of = |region| in_region(world, region, &resource_set_kind(), "resourceSets", resource_sets(region));
         findings.extend(active().flat_map(of));
     }
+    findings.extend(chosen::astray(world));
     findings
 }
 

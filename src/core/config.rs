@@ -174,13 +174,14 @@ impl Fleet {
         own().find(|source| source.region.is_none()).or_else(|| own().next()).map(|source| &source.name)
     }
 
-    /// Whether some stage reads objects of a kind. Clusters are read where files have them, if ClusterResourceSets may choose
-    /// some; a live cluster is not asked for that.
+    /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        let is_chosen = || self.names_resource_sets() && *kind == cluster_kind();
-        kinds::is_read(kind)
-            || self.kinds.contains_key(kind)
-            || (kinds::is_by_configuration(kind) && (self.lists(kind) || is_chosen()))
+        kinds::is_read(kind) || self.kinds.contains_key(kind) || (kinds::is_by_configuration(kind) && self.lists(kind))
+    }
+
+    /// Whether ClusterResourceSets that are taken may choose among the Clusters that are read. Clusters are not read for that.
+    pub fn chooses_clusters(&self) -> bool {
+        self.names_resource_sets() && self.lists(&cluster_kind())
     }
 }
 
@@ -194,13 +195,12 @@ impl Keep for Fleet {
     }
 
     /// AccessManagement selects among Namespaces, and among Credentials of the system namespace; a region's tie among
-    /// ClusterProfiles; a ClusterResourceSet among Clusters.
+    /// ClusterProfiles.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         kind.is_namespace()
             || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
             || kind.is(kinds::REGISTRY, kinds::CLUSTER_FEATURE)
             || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
-            || (self.names_resource_sets() && *kind == cluster_kind())
     }
 
     fn is_selected_by(&self, kind: &GroupKind, key: &str) -> bool {
@@ -208,6 +208,6 @@ impl Keep for Fleet {
     }
 
     fn is_matched(&self, kind: &GroupKind) -> bool {
-        self.syncs && self.publishes(kind)
+        (self.syncs && self.publishes(kind)) || (*kind == cluster_kind() && self.chooses_clusters())
     }
 }

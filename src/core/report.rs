@@ -1,6 +1,7 @@
 //! Reports: what a run did and found, as text, as JSON and as metrics. Pure: the shell prints.
 
 pub mod applied;
+pub mod authors;
 pub mod check;
 pub mod commit;
 pub mod compared;

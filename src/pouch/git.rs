@@ -5,6 +5,7 @@
 
 mod address;
 pub mod ancestors;
+pub mod authors;
 mod below;
 pub mod commits;
 pub mod descent;

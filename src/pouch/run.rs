@@ -35,6 +35,7 @@ use pouch_core::recipient::Recipient;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
+use pouch_core::report::authors::SourceAuthors;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_verifies};
 use pouch_core::silence::{Heard, Silenced, Silences};
@@ -280,6 +281,8 @@ pub struct Report {
     pub done_by: Option<&'static str>,
     /// The answer to the question that the run was asked.
     pub explained: Answer,
+    /// The authors of the commits of sources since what stood there was published, where the configuration wants them.
+    pub authors: Vec<SourceAuthors>,
     /// Whether no Secret was looked into.
     pub no_values: bool,
     /// The release of kustomize that built sources.
@@ -352,6 +355,7 @@ impl Report {
             all.put_back.append(&mut report.put_back);
             all.shared_changes.append(&mut report.shared_changes);
             all.explained.add(report.explained);
+            all.authors.append(&mut report.authors);
             all.no_values |= report.no_values;
             all.kustomize = all.kustomize.take().or(report.kustomize);
             all.in_part |= report.in_part;
@@ -360,6 +364,8 @@ impl Report {
         all.findings = settle(all.findings);
         all.silenced.sort();
         all.silenced.dedup();
+        all.authors.sort();
+        all.authors.dedup();
         all
     }
 

@@ -31,6 +31,7 @@ use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{ObjectKey, SourceName};
 use pouch_core::object::RunKey;
+use pouch_core::report::authors::SourceAuthors;
 use pouch_core::snapshot::{Reading, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
@@ -507,6 +508,18 @@ pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
     }
     let state = |source: &Source| given(surveyor, source, |given| source::state(source, given));
     look::each(&surveyor.fleet.sources, &state).into_iter().collect()
+}
+
+/// The authors of each source's commits since the states that were `published`, as far as the histories tell. Whatever they do
+/// not tell is nothing to wait for.
+pub fn authors(surveyor: &Surveyor<'_>, read: &[SourceStamp], published: &[SourceStamp]) -> Vec<SourceAuthors> {
+    let of = |source: &Source| {
+        let now = read.iter().find(|stamp| stamp.name == source.name.as_str())?;
+        let before = published.iter().find(|stamp| stamp.place == now.place && stamp.state != now.state)?;
+        let names = given(surveyor, source, |given| source::authors(source, given, (now.commit()?, before.commit()?)))?;
+        SourceAuthors::new(source.name.as_str(), names)
+    };
+    look::each(&surveyor.fleet.sources, &of).into_iter().flatten().collect()
 }
 
 /// Fetches what is read of servers, of several at a time: one that is slow holds up those alone who need it. What needs

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use pouch_core::listing::counted;
+use pouch_core::report::authors::SourceAuthors;
 use pouch_core::report::escape;
 use pouch_core::report::names::{Names, readable, recipients, texts};
 use pouch_core::report::summary::{Outcome, Region};
@@ -30,6 +31,9 @@ const MOST_LINES: usize = 200;
 
 /// The most bytes of a body.
 const MOST_BYTES: usize = 64 << 10;
+
+/// The most sources whose authors are named.
+const MOST_SOURCES: usize = 20;
 
 /// The most names in one trailer, and the most trailers that name what failed.
 const MOST_NAMES: usize = 20;
@@ -81,11 +85,17 @@ pub struct Trailers<'a> {
 }
 
 /// Writes the message of a commit: a title, a body, and trailers.
-pub fn commit_message(templates: Templates<'_>, regions: &[Region], trailers: &Trailers<'_>) -> Result<String, String> {
+///
+/// The authors of sources stand below the regions; where the configuration wants none, there are none.
+pub fn commit_message(
+    templates: Templates<'_>,
+    (regions, authors): (&[Region], &[SourceAuthors]),
+    trailers: &Trailers<'_>,
+) -> Result<String, String> {
     let moved: Vec<&Region> =
         regions.iter().filter(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn)).collect();
     let render = |template: &str, field: &str| {
-        let context = context(template, &moved, trailers);
+        let context = context(template, (&moved, authors), trailers);
         let written = Tera::default().render_str(template, &context, false);
         written.map_err(|error| format!("output.git.message{field} is no usable template: {error}"))
     };
@@ -94,7 +104,7 @@ pub fn commit_message(templates: Templates<'_>, regions: &[Region], trailers: &T
     let title: String = escape(title).chars().take(MOST_TITLE).collect();
     let body = match templates.body {
         Some(template) => render(template, ".body")?.lines().map(harmless).collect(),
-        None => body(&moved),
+        None => body(&moved, authors),
     };
     let mut message = format!("{title}\n\n");
     let body = bounded(&body);
@@ -109,7 +119,7 @@ pub fn commit_message(templates: Templates<'_>, regions: &[Region], trailers: &T
 }
 
 /// What templates may name. Everything in it is one line, so that no name makes another.
-fn context(template: &str, moved: &[&Region], trailers: &Trailers<'_>) -> Context {
+fn context(template: &str, (moved, authors): (&[&Region], &[SourceAuthors]), trailers: &Trailers<'_>) -> Context {
     let mut context = Context::new();
     context.insert("fleet", &escape(trailers.fleet));
     context.insert("release", trailers.release.as_deref().unwrap_or("none"));
@@ -118,9 +128,11 @@ fn context(template: &str, moved: &[&Region], trailers: &Trailers<'_>) -> Contex
     let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
     context.insert("changes", &changes);
     context.insert("what", &what(changes, moved));
+    let lines: Vec<String> = authors.iter().map(|authors| escape(&authors.line())).collect();
+    context.insert("authors", &lines);
     // These may be large, and few templates ask for them.
     if template.contains("report") {
-        context.insert("report", &bounded(&body(moved)));
+        context.insert("report", &bounded(&body(moved, authors)));
     }
     if template.contains("details") {
         let mut details = serde_json::to_value(moved).unwrap_or_default();
@@ -157,11 +169,13 @@ fn flatten(value: &mut Value) {
     }
 }
 
-/// The body without a template: a line for each region, and below it what becomes of whose objects.
-fn body(moved: &[&Region]) -> Vec<String> {
+/// The body without a template: a line for each region, and below it what becomes of whose objects; then a line for each
+/// source with new commits, of who made them.
+fn body(moved: &[&Region], authors: &[SourceAuthors]) -> Vec<String> {
     let mut lines = Vec::new();
+    let made: Vec<String> = authors.iter().take(MOST_SOURCES).map(|authors| escape(&authors.line())).collect();
     // What one region does not need of its share, the next ones may use.
-    let mut room = MOST_LINES.saturating_sub(moved.len());
+    let mut room = MOST_LINES.saturating_sub(moved.len().saturating_add(made.len()));
     for (left, region) in (1..=moved.len()).rev().zip(moved) {
         let share = room.checked_div(left).unwrap_or_default();
         let parts: Vec<String> = region.counts().map(|(action, count)| format!("{count} {}", action.word())).collect();
@@ -175,6 +189,7 @@ fn body(moved: &[&Region]) -> Vec<String> {
             lines.extend(names.into_iter().map(|line| format!("  {}", escape(&line.to_string()))));
         }
     }
+    lines.extend(made);
     lines
 }
 
@@ -292,7 +307,9 @@ mod tests {
             put_back: Vec::new(),
             proposal: None,
         };
-        commit_message(templates, regions, &trailers)
+        let authors: Vec<SourceAuthors> =
+            SourceAuthors::new("team", [String::from("x\n\nPouch-Seal: y\n---")]).into_iter().collect();
+        commit_message(templates, (regions, &authors), &trailers)
     }
 
     /// The lines of the last paragraph, and all before it.

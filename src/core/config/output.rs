@@ -124,6 +124,10 @@ pub struct OutputGit {
     pub author: Identity,
     /// Who made the commit; by default the author.
     pub committer: Option<Identity>,
+    /// Names the authors of the commits of git sources since the last publication in the commit message and the summary, if true.
+    /// Names are personal data, and stay in the history.
+    #[serde(default)]
+    pub authors: bool,
     /// A template of the commit message's title; or a map with templates of title and body.
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(with = "Option<MessageFile>")]
@@ -163,6 +167,7 @@ impl Show for OutputGit {
             push_options,
             author,
             committer: _,
+            authors,
             message,
             sign,
             key,
@@ -177,6 +182,7 @@ impl Show for OutputGit {
             ("pushOptions", push_options.show().filter(|_| !push_options.is_empty())),
             ("author", author.show()),
             ("committer", self.committer().show()),
+            ("authors", authors.show()),
             ("message", message.show()),
             ("sign", sign.show()),
             ("key", key.show()),

@@ -321,6 +321,7 @@ mod tests {
             commit: None,
             targets: None,
             artifacts: None,
+            authors: Vec::new(),
             no_values: false,
             kustomize: None,
             credentials: Some(Credentials { admitted: 5, refused: 0, broken: 1, kept: 0, unpublished: 2, paused: 3 }),

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::applied::AppliedRegion;
+use super::authors::SourceAuthors;
 use super::compared::ComparedRegion;
 use super::document::Tone;
 pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
@@ -60,6 +61,10 @@ pub struct Summary {
     /// What became of each region's artifact in the registry, sorted by region; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
+    /// The authors of the commits of git sources since the last publication, by source; absent unless `output.git.authors` wants
+    /// them, and of a run that publishes nothing new.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<SourceAuthors>,
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,

@@ -7,7 +7,7 @@ use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::report::summary::{self, Outcome};
-use pouch_core::stamp::Stamp;
+use pouch_core::stamp::{SourceStamp, Stamp};
 
 use super::accept::Accepted;
 use super::reach::{self, ReachArgs};
@@ -196,7 +196,12 @@ impl Work for Rekey<'_> {
         self.0.read(Some(&last), &|source, files| stood_at(self.0.run, places, (source, files)))
     }
 
-    fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {
+    fn make(
+        &self,
+        (target, shelf): (&Target, &BranchShelf),
+        _: &[SourceStamp],
+        read: &Self::Read,
+    ) -> Result<(Report, String), Failure> {
         let Made { report, read } = self.0.make(read.as_ref(), (shelf, Some(shelf)), Place::Branch(target))?;
         let message = told::commit_message(&target.fleet, &report, &read, target.proposal())?;
         Ok((report, message))

@@ -66,9 +66,50 @@ pub fn comes_after_at(
     git: &Git,
     remote: &str,
     reference: &str,
-    (new, old): (&str, &str),
+    commits: (&str, &str),
     kept: Option<&Kept>,
 ) -> Result<Option<bool>, DescentError> {
+    Ok(match reach(git, remote, reference, commits, kept)? {
+        Reach::Comes(_) => Some(true),
+        Reach::Not => Some(false),
+        Reach::Cut => None,
+    })
+}
+
+/// The commits of a repository elsewhere that lead from `old` to `new`, and maybe more; none where they do not.
+///
+/// # Errors
+/// Where the history cannot be fetched.
+pub fn history_at(
+    git: &Git,
+    remote: &str,
+    reference: &str,
+    commits: (&str, &str),
+    kept: Option<&Kept>,
+) -> Result<Option<Scratch>, DescentError> {
+    Ok(match reach(git, remote, reference, commits, kept)? {
+        Reach::Comes(folder) => Some(folder),
+        Reach::Not | Reach::Cut => None,
+    })
+}
+
+/// The relation of a commit to one before it, by what was fetched.
+enum Reach {
+    /// It comes after it, as this repository shows.
+    Comes(Scratch),
+    /// It does not.
+    Not,
+    /// The commits that were fetched do not tell.
+    Cut,
+}
+
+fn reach(
+    git: &Git,
+    remote: &str,
+    reference: &str,
+    (new, old): (&str, &str),
+    kept: Option<&Kept>,
+) -> Result<Reach, DescentError> {
     // Nothing is asked for that was left out. A git that does not know it asks in vain.
     let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
     let look = |folder: &Scratch, depth: Option<&str>| {
@@ -89,20 +130,20 @@ pub fn comes_after_at(
         let folder = Scratch::new()?;
         git.make(folder.path())?;
         if kept.lend_one(folder.path(), old) && look(&folder, None).is_ok_and(|answer| answer.well) {
-            return Ok(Some(true));
+            return Ok(Reach::Comes(folder));
         }
     }
     let folder = Scratch::new()?;
     git.make(folder.path())?;
     for depth in DEPTHS {
         if look(&folder, Some(depth))?.well {
-            return Ok(Some(true));
+            return Ok(Reach::Comes(folder));
         }
         if !is_cut(&folder) {
-            return Ok(Some(false));
+            return Ok(Reach::Not);
         }
     }
-    Ok(None)
+    Ok(Reach::Cut)
 }
 
 /// The relation of a commit to another one.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pouch_core::config::RegionState;
 use pouch_core::listing::all;
 use pouch_core::name::SourceName;
-use pouch_core::stamp::Stamp;
+use pouch_core::stamp::{SourceStamp, Stamp};
 
 use super::again::{again, told as told_of};
 use super::render::{preview, render, stood_at};
@@ -16,7 +16,7 @@ use crate::shelf::rounds::Work;
 use crate::shelf::target::Target;
 use crate::survey::last::Last;
 use crate::survey::source::live::Values;
-use crate::survey::{Survey, Surveyor, survey};
+use crate::survey::{Survey, Surveyor, authors, survey};
 
 /// What becomes of a place where no bundle of the fleet stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,9 +97,17 @@ impl Work for Publish<'_> {
         Ok(survey)
     }
 
-    fn make(&self, target: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
+    fn make(
+        &self,
+        (target, shelf): (&Target, &BranchShelf),
+        published: &[SourceStamp],
+        survey: &Survey,
+    ) -> Result<(Report, String), Failure> {
         let run = self.run.at(target);
-        let report = run.session.timed("render", || render(&run, survey, shelf))?;
+        let mut report = run.session.timed("render", || render(&run, survey, shelf))?;
+        if run.fleet.output.git.as_ref().is_some_and(|git| git.authors) && report.would_change() {
+            report.authors = run.session.timed("authors", || authors(self.surveyor, &survey.read, published));
+        }
         let message = told::commit_message(&target.fleet, &report, &survey.read, target.proposal())?;
         Ok((report, message))
     }

@@ -295,7 +295,7 @@ pub fn commit_message(
         title: git.message.title.as_deref(),
         body: git.message.body.as_deref(),
     });
-    text::commit_message(templates, &report.regions, &trailers)
+    text::commit_message(templates, (&report.regions, &report.authors), &trailers)
         .map_err(|error| Failure::usage(error, "Correct the template."))
 }
 
@@ -374,6 +374,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         commit: None,
         targets: None,
         artifacts: None,
+        authors: Vec::new(),
         no_values: false,
         kustomize: None,
         credentials: None,
@@ -402,6 +403,7 @@ pub fn summary_of(
     Summary {
         commit,
         accept_command: accept_command(session, report),
+        authors: report.authors.clone(),
         no_values: report.no_values,
         kustomize: report.kustomize.clone(),
         credentials: report.credentials(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pouch_core::reuse::{KeyRing, Made, commit_line};
-use pouch_core::stamp::Stamp;
+use pouch_core::stamp::{SourceStamp, Stamp};
 use tracing::field::Empty;
 use tracing::info_span;
 
@@ -58,11 +58,16 @@ pub trait Work {
     /// Where nothing can be published anywhere.
     fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Self::Read, Failure>;
 
-    /// Stages what belongs to a place, and gives the message of its commit.
+    /// Stages what belongs to a place, and gives the message of its commit; `published` is what was read for the last one.
     ///
     /// # Errors
     /// Where nothing can be published there.
-    fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Self::Made, String), Failure>;
+    fn make(
+        &self,
+        place: (&Target, &BranchShelf),
+        published: &[SourceStamp],
+        read: &Self::Read,
+    ) -> Result<(Self::Made, String), Failure>;
 
     /// What [`Work::make`] would make, without staging or sealing anything.
     ///
@@ -365,7 +370,10 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
     /// Makes the commit of a place.
     fn make(&self, mut open: Open<'t>, read: &W::Read) -> Result<Ready<'t, W::Made>, Failure> {
         let (output, target) = (self.output, open.target);
-        let (made, message) = self.whole(&mut open, |shelf| self.work.make(target, shelf, read))?;
+        let (made, message) = {
+            let published = open.last.published().to_vec();
+            self.whole(&mut open, |shelf| self.work.make((target, shelf), &published, read))?
+        };
         let step = self.commit(&open, &message)?;
         // What several places have together is told of none.
         let is_told = step == Step::Nothing && output.targets().len() == 1;

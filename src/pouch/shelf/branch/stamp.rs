@@ -3,7 +3,7 @@
 use pouch_core::hash::sha256_hex;
 use pouch_core::name::{FleetName, Region};
 use pouch_core::reuse::{KeyRing, Place};
-use pouch_core::stamp::{MOST_BYTES, Stamp};
+use pouch_core::stamp::{MOST_BYTES, SourceStamp, Stamp};
 
 use super::past::Lineage;
 use super::{BranchShelf, Inner, Standing, standing_at, unwritten};
@@ -30,6 +30,11 @@ impl Stamped {
         // What a stamp says that was made with or after the last commit is what is known last.
         let is_newest = self.stamp.as_ref().is_some_and(|stamp| stamp.commit == self.own.commit);
         self.stamp.iter().chain((!is_newest).then_some(&self.own))
+    }
+
+    /// What was read for the newest commit of pouch's own, as far as that is known.
+    pub fn published(&self) -> &[SourceStamp] {
+        &self.own.sources
     }
 
     /// The newest commit of pouch's own, as far as it is known.

@@ -25,6 +25,7 @@ use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
 use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, folder_of, none_counts, whole};
 use crate::child::Room;
+use crate::git::authors;
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::{self, Kept};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
@@ -186,6 +187,20 @@ pub(super) fn state(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>)
         Address::Remote(remote) => git::tip(&git_of(given), &remote, &reference)?,
     };
     Some(SourceStamp::of_repository(source.as_str(), (&git::identity(wanted.repository), &reference), &commit))
+}
+
+/// Gives the authors of the commits that lead to `new` and not to `old`, whatever they changed; none where the history does not
+/// tell.
+pub(super) fn authors(wanted: &Wanted<'_>, given: &Given<'_>, (new, old): (&str, &str)) -> Option<Vec<String>> {
+    match git::address(wanted.repository).ok()? {
+        Address::Local(local) => authors::between(&objects::open(&given.base.join(local)).ok()?, new, old),
+        Address::Remote(remote) => {
+            let kept = (given.kept)(&kept::below(&remote, &normal(wanted.path)?));
+            let reference = git::full(wanted.reference);
+            let folder = descent::history_at(&git_of(given), &remote, &reference, (new, old), kept.as_ref()).ok()??;
+            authors::between(&objects::open(folder.path()).ok()?, new, old)
+        }
+    }
 }
 
 /// Reads what a reference of a repository on this machine has at the path. Says too whether an object could not be read

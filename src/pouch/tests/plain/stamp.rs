@@ -1,5 +1,6 @@
 //! What runs note beside the branch: nothing older is published over newer, and what did not change is not done again.
 
+mod authors;
 mod below;
 mod room;
 mod sources;

@@ -30,7 +30,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use self::rules::{Conditional, Entries, GROUP, KindRules, Path, Served};
+pub use self::rules::{Conditional, Entries, GROUP, KeptSession, KindRules, Path, Served};
 use self::shape::Shape;
 pub use self::slip::{Slip, slip};
 pub use self::tenancy::{Admits, Tenancy};

@@ -9,7 +9,7 @@
 //!   single steps, and `guest_stays` what is asked of groups of guests. `breaks`: claims that would displace something.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a region
-//!   would be another; `moved`: which leaves are split.
+//!   would be another; `sessions`: who goes on with an old value; `moved`: which leaves are split.
 //! - [`rests_on`]: the files in which all of it was read, and what decides of it. `texts`: digests of what takes many
 //!   objects; `narrowed`: what goes since such a text changed.
 //! - `registered`: the Secret by which Argo CD knows the region's cluster. [`made_for`]: whose a cluster is that several regions
@@ -58,6 +58,7 @@ pub mod resealing;
 pub mod rests_on;
 mod revoked;
 mod sealing;
+mod sessions;
 mod siblings;
 mod sources;
 pub mod standing;

@@ -4,7 +4,7 @@
 
 use super::allowed::{Allowed, Labels, Selected};
 use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, identity, secret};
-use super::rules::{Entries, GROUP, KindRules, Served};
+use super::rules::{Entries, GROUP, KeptSession, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, ObjectKey, Scope};
@@ -39,6 +39,16 @@ const BASE: KindRules = KindRules {
     provider: "infrastructure-aws",
     conditional: &[],
     entries: &[],
+    session: None,
+};
+
+/// Sessions are kept for each controller, and one list of credentials for all of them: the first controller that finds new ones
+/// there notes them, and so no other sees that they are new.
+/// <https://github.com/kubernetes-sigs/cluster-api-provider-aws/pull/6182>
+const SESSION: KeptSession = KeptSession {
+    provider: "Cluster API's provider for AWS",
+    controller: "capa-controller-manager there",
+    rebuilt: "of its controllers, only the first that reconciles a cluster makes its session anew",
 };
 
 /// An access key in a Secret of the controller's namespace.
@@ -53,6 +63,7 @@ pub static STATIC: KindRules = KindRules {
         names: &["AccessKeyID", "SecretAccessKey"],
         open: &["AccessKeyID"],
     }],
+    session: Some(SESSION),
     ..BASE
 };
 

@@ -45,6 +45,7 @@ pub static IDENTITY: KindRules = KindRules {
     also_required: &[],
     singleton: None,
     immutable: &[&["spec", "type"]],
+    session: None,
     provider: "infrastructure-azure",
     conditional: &[Conditional {
         reference: &["spec", "clientSecret"],

@@ -21,6 +21,7 @@ pub static IDENTITY: KindRules = KindRules {
     also_required: &[],
     singleton: None,
     immutable: &[],
+    session: None,
     provider: "infrastructure-oci",
     conditional: &[Conditional {
         reference: &["spec", "principalSecret"],

@@ -27,6 +27,7 @@ pub static IDENTITY: KindRules = KindRules {
     also_required: &[],
     singleton: None,
     immutable: &[],
+    session: None,
     provider: "infrastructure-openstack",
     conditional: &[],
     entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"], open: &["cacert"] }],

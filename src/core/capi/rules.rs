@@ -40,6 +40,19 @@ pub struct KindRules {
     pub conditional: &'static [Conditional],
     /// Entries that the provider reads of a Secret that is referred to.
     pub entries: &'static [Entries],
+    /// The sessions in which the provider keeps what it read there, if it does not make them anew when that changes.
+    pub session: Option<KeptSession>,
+}
+
+/// Sessions that a provider's controllers keep although the Secret has another value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptSession {
+    /// The provider, as people call it.
+    pub provider: &'static str,
+    /// The Deployment that runs its controllers.
+    pub controller: &'static str,
+    /// The controllers that make a session anew by themselves.
+    pub rebuilt: &'static str,
 }
 
 /// Entries that a provider reads of a Secret.

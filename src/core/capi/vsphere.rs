@@ -27,6 +27,7 @@ pub static IDENTITY: KindRules = KindRules {
     also_required: &[],
     singleton: None,
     immutable: &[],
+    session: None,
     provider: "infrastructure-vsphere",
     conditional: &[],
     entries: &[Entries {

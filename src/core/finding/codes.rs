@@ -165,6 +165,7 @@ codes! {
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
     TwoWriters "two-writers" Notice Warning "Somebody else writes an object too: the cluster Secret of Argo CD that pouch writes, or what another ClusterResourceSet or group of guests delivers.";
     RotationNeverArrives "rotation-never-arrives" Notice Warning "A ClusterResourceSet delivers its payloads once, so that no change of them reaches a guest cluster.";
+    SessionKept "session-kept" Notice Warning "A Secret gets a new value, and its provider's controllers go on with the old one in sessions that they keep.";
     NothingDelivered "nothing-delivered" Notice Warning "A ClusterResourceSet delivers nothing, or nothing of a payload, and Cluster API hardly says so.";
     DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more." Warning "where Cluster API does not serve the version any more";
     Untied "untied" Notice Info "A region is tied to no ClusterProfile while others are, or a ClusterProfile to no region.";

@@ -36,6 +36,7 @@ use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;
 use super::rests_on;
+use super::sessions;
 use super::sources;
 use super::standing::Standing;
 use super::texts;
@@ -471,6 +472,7 @@ fn finish<E>(
     holds.extend(unreadable_carried(input, &mut packed).map(Hold::fast));
     holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
     findings.append(&mut packed.findings);
+    findings.extend(sessions::hints(input, &rulings, &changes));
     let left_out = core::mem::take(&mut packed.left_out);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
     findings.extend(narrowed::withdrawals(input, &rulings, &packed));

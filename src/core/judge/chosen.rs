@@ -169,13 +169,13 @@ mod tests {
     }
 
     /// The messages about the set of namespace a, where the sources have these objects, too.
-    fn said_by(config: &str, others: &[String]) -> Vec<String> {
+    fn said_by(config: &str, others: &[&str]) -> Vec<String> {
         let own = set("a", "{matchLabels: {x: z}}");
-        let documents: Vec<String> = [own].into_iter().chain(others.iter().cloned()).collect();
+        let documents: Vec<String> = [own].into_iter().chain(others.iter().map(|it| String::from(*it))).collect();
         astray(&desk(config, &documents).world()).into_iter().map(|finding| finding.message).collect()
     }
 
-    fn said(others: &[String]) -> Vec<String> {
+    fn said(others: &[&str]) -> Vec<String> {
         said_by(TAKES, others)
     }
 
@@ -183,21 +183,21 @@ mod tests {
     fn a_set_whose_cluster_is_in_another_namespace_is_told() {
         let (elsewhere, here, other) = (cluster("b", "x: z"), cluster("a", "x: z"), cluster("d", "x: w"));
         let told = "clusterSelector chooses no Cluster of namespace a, and a set delivers nothing to another: b/c has the labels";
-        assert_eq!(said(&[elsewhere.clone()]), [told]);
-        assert_eq!(said(&[elsewhere.clone(), other.clone()]), [told]);
-        assert!(said(&[]).is_empty() && said(&[other]).is_empty());
-        assert!(said(&[elsewhere.clone(), here]).is_empty(), "it chooses one of its own");
-        assert_eq!(said(&[elsewhere.clone(), cluster("a", "x: w")]), [told], "its own has other labels");
+        assert_eq!(said(&[&elsewhere]), [told]);
+        assert_eq!(said(&[&elsewhere, &other]), [told]);
+        assert!(said(&[]).is_empty() && said(&[&other]).is_empty());
+        assert!(said(&[&elsewhere, &here]).is_empty(), "it chooses one of its own");
+        assert_eq!(said(&[&elsewhere, &cluster("a", "x: w")]), [told], "its own has other labels");
         // A set of b, which no region takes.
         let theirs = set("b", "{matchLabels: {x: z}}");
-        assert!(said(&[elsewhere.clone(), theirs]).is_empty(), "each namespace has its own set");
-        assert_eq!(said(&[elsewhere, set("b", "{matchLabels: {x: w}}")]), [told], "their set is for others");
+        assert!(said(&[&elsewhere, &theirs]).is_empty(), "each namespace has its own set");
+        assert_eq!(said(&[&elsewhere, &set("b", "{matchLabels: {x: w}}")]), [told], "their set is for others");
     }
 
     #[test]
     fn where_a_cluster_may_be_unseen_nothing_is_told() {
         let elsewhere = cluster("b", "x: z");
-        assert_eq!(said(&[elsewhere.clone()]).len(), 1);
+        assert_eq!(said(&[&elsewhere]).len(), 1);
         let lost = |kind: &str| format!("{{apiVersion: {kind}, metadata: {{nmae: d, namespace: a}}}}");
         for kind in [
             "cluster.x-k8s.io/v1beta2, kind: Cluster",
@@ -208,15 +208,15 @@ mod tests {
                 true => lost(kind).replace("namespace: a", "namespace: b"),
                 false => lost(kind),
             };
-            assert!(said(&[elsewhere.clone(), lost]).is_empty(), "{kind}");
+            assert!(said(&[&elsewhere, &lost]).is_empty(), "{kind}");
         }
         let deployment = "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: ClusterDeployment, metadata: {name: d, namespace: a}, \
             spec: {credential: k}}";
-        assert!(said(&[elsewhere.clone(), deployment.into()]).is_empty(), "k0rdent makes one in its namespace");
+        assert!(said(&[&elsewhere, deployment]).is_empty(), "k0rdent makes one in its namespace");
         let of_others = deployment.replace("namespace: a", "namespace: b");
-        assert_eq!(said(&[elsewhere.clone(), of_others]).len(), 1);
+        assert_eq!(said(&[&elsewhere, &of_others]).len(), 1);
         let unclear = cluster("a", "").replace("labels: {}", "labels: [x]");
-        assert!(said(&[elsewhere, unclear]).is_empty(), "the labels of its own are unknown");
+        assert!(said(&[&elsewhere, &unclear]).is_empty(), "the labels of its own are unknown");
     }
 
     /// A live cluster of which no region takes Clusters is not asked for them.
@@ -230,8 +230,8 @@ mod tests {
                  ['*/*']}}, us: {{}}}}}}"
             )
         };
-        assert!(said_by(&live("region: us,"), &[elsewhere.clone()]).is_empty());
-        assert_eq!(said_by(&live("region: us,").replace("namespaces: [a]", "namespaces: [d]"), &[elsewhere]).len(), 1);
+        assert!(said_by(&live("region: us,"), &[&elsewhere]).is_empty());
+        assert_eq!(said_by(&live("region: us,").replace("namespaces: [a]", "namespaces: [d]"), &[&elsewhere]).len(), 1);
     }
 
     /// Clusters are read where the configuration takes some: for a warning alone, no Cluster is read and none is wrong.

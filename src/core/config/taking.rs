@@ -186,7 +186,7 @@ mod tests {
     fn sets_are_of_the_regions_that_have_some_made() {
         let fleet = fleet(&yaml(
             "{regions: {mgmt: {management: true, templates: ['*']}, us: {templates: ['*']}}, guests: {all: {region: us, \
-             namespaces: ['*'], templates: [x]}}}",
+             namespaces: ['*'], clusterSelector: {matchLabels: {a: b}}, objects: [{kind: Secret, namespace: shared, name: x}]}}}",
         ));
         let template = Claimant::Template { namespace: "a".into(), template: Name::from("x") };
         let guests = Claimant::Guests { namespace: "a".into(), group: Name::from("all"), entry: None };

@@ -410,7 +410,8 @@ pub fn kept_by(
     if templates.crowded.contains(&(region.name.clone(), template.clone())) {
         return Some(Code::InvalidObject);
     }
-    let is_gone = match led.filter(|_| !namespaces.is_seen && !namespaces.told.contains(by.namespace())) {
+    let is_listed = namespaces.is_seen || namespaces.telling.is_live || namespaces.told.contains(by.namespace());
+    let is_gone = match led.filter(|_| !is_listed) {
         Some(led) => namespaces.is_gone_that_led(snapshot, region, &spec, by.namespace(), led),
         None => namespaces.is_gone(snapshot, &spec, by.namespace()),
     };

@@ -58,7 +58,7 @@ const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 55, claim),
     ("closure", 103, judged),
     ("judge", 160, judged),
-    ("region", 335, region),
+    ("region", 336, region),
     ("sanitise", 9, sanitised),
     ("sources", 26, sources),
 ];

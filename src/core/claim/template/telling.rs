@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, RegionConfig, Source};
+use crate::config::{Fleet, RegionConfig, Source, SourcePlace};
 use crate::kinds;
 use crate::name::{GroupKind, Namespace, ObjectKey, SourceName};
 use crate::snapshot::Snapshot;
@@ -17,6 +17,8 @@ pub struct Telling {
     pub sources: Vec<SourceName>,
     /// Set if these describe the region's cluster.
     pub describe: bool,
+    /// Set if one of these is the cluster itself, which has its namespaces whatever files say.
+    pub is_live: bool,
     /// Set if these have Namespaces.
     pub have_some: bool,
     /// The one whose Namespaces it has, unless an AccessManagement that was not read selects among them.
@@ -39,8 +41,10 @@ impl Telling {
             let is_its = source.region.as_ref() == Some(&region.name);
             source.provides.cluster_scoped && (is_its || (region.management && snapshot.is_home(&source.name)))
         };
-        let sources: Vec<_> = fleet.sources.iter().filter(describes).map(|source| source.name.clone()).collect();
-        Self { describe: !sources.is_empty(), sources, ..Self::default() }
+        let describing: Vec<&Source> = fleet.sources.iter().filter(describes).collect();
+        let is_live = describing.iter().any(|source| matches!(source.place, SourcePlace::Cluster { .. }));
+        let sources: Vec<_> = describing.into_iter().map(|source| source.name.clone()).collect();
+        Self { describe: !sources.is_empty(), is_live, sources, ..Self::default() }
     }
 
     /// Returns the same, and the source that [no other](Fleet::only_source_of_namespaces) stands beside. What AccessManagement

@@ -12,9 +12,9 @@ mod sought;
 
 use alloc::vec::Vec;
 
-use crate::capi::Admits;
+use crate::capi::{self, Admits};
 use crate::finding::{Code, Finding};
-use crate::name::{ObjectKey, SourceName, spelt};
+use crate::name::{Namespace, ObjectKey, SourceName, spelt};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
@@ -92,15 +92,32 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
     if *namespace == *asker.by.namespace() {
         return Some(Rule::OwnNamespace);
     }
+    let is_identity = |referrer: &ObjectKey| referrer.namespace.is_none() && fleet.publishes(&referrer.kind);
     if *namespace == fleet.system_namespace {
         let kind_may = sought.read.kind.is_secret() || matches!(sought.namer, Namer::Convention(_));
         match sought.namer.referrer() {
             _ if asker.is_handed_out => return Some(Rule::Managed),
-            Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
+            // A failure domain admits no namespace: no field of it says who may use what it names.
+            Some(referrer) if kind_may && is_identity(referrer) => return Some(Rule::ThroughIdentity),
             _ => {}
         }
+    } else if let Some(referrer) = sought.namer.referrer().filter(|referrer| is_identity(referrer))
+        && is_of_controller(world, asker, sought.read, referrer)
+    {
+        return Some(if asker.is_handed_out { Rule::Managed } else { Rule::ThroughIdentity });
     }
     is_granted(world, asker, sought).then_some(Rule::Grant)
+}
+
+/// Returns true if the controller of an identity's kind may read a Secret where it stands, beside the system namespace: also
+/// one that was there, so that what is published of it stays.
+fn is_of_controller(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, identity: &ObjectKey) -> bool {
+    let said = world.fleet.controllers.get(&identity.kind).map(Namespace::as_str);
+    let by_default = || capi::controller_namespace(&identity.kind).filter(|_| !asker.by.is_credential());
+    let namespace = said.or_else(by_default);
+    read.kind.is_secret()
+        && read.namespace.as_ref().map(Namespace::as_str) == namespace
+        && world.snapshot.is_trusted(world.fleet, read)
 }
 
 /// Whether a grant opens an object. One to a whole closure does not open what is named where one region's Clusters are

@@ -52,6 +52,19 @@ pub enum Need {
     Unused,
 }
 
+/// The namespace of the controller that reads the Secrets which identities of a kind name, as clusterctl installs it; none of a
+/// kind whose objects say the namespace themselves, or name no Secret.
+pub fn controller_namespace(kind: &GroupKind) -> Option<&'static str> {
+    let all = [(&aws::STATIC, aws::CONTROLLER_NAMESPACE), (&vsphere::IDENTITY, vsphere::CONTROLLER_NAMESPACE)];
+    all.into_iter().find(|(rules, _)| kind.is(rules.group, rules.kind)).map(|(_, namespace)| namespace)
+}
+
+/// The namespaces in which clusterctl installs the controllers of providers that have identities.
+pub fn controller_namespaces() -> impl Iterator<Item = &'static str> {
+    let own = [aws::CONTROLLER_NAMESPACE, vsphere::CONTROLLER_NAMESPACE];
+    own.into_iter().chain(["capz-system", "capo-system", "cluster-api-provider-oci-system"])
+}
+
 /// The rules of every built-in identity kind.
 pub fn all() -> impl Iterator<Item = &'static KindRules> {
     let aws: [&'static KindRules; 3] = [&aws::STATIC, &aws::ROLE, &aws::CONTROLLER];

@@ -31,6 +31,7 @@ use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
 use crate::snapshot::MadeFor;
 use crate::sync_rule::Made;
+pub use cluster::makers::named as named_by_machines;
 
 /// One request, for one place.
 #[derive(Clone, Debug)]

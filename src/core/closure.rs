@@ -22,6 +22,7 @@ pub mod wanted;
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::admission::{self, Asker, Namer, Sought};
@@ -33,7 +34,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
 use crate::listing::counted;
 use crate::name::step::{Step, behind_claimant, shown};
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
@@ -359,7 +360,14 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
     match world.snapshot.look_up(&member.read) {
         Lookup::Found(object) => Some(object),
         Lookup::Unread(unread) => {
-            closure.find(claim, unread.finding(&member.read).at(&claim.origin));
+            let mut finding = unread.finding(&member.read).at(&claim.origin);
+            // Where a namespace is missing, a role with few rights may not know that nothing is in it.
+            let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|namer| &namer.read.kind);
+            if let Some(identity) = referrer.filter(|kind| capi::controller_namespace(kind).is_some()) {
+                let said = said_in_kinds(identity, "NAMESPACE").replace("runs there", "runs elsewhere");
+                finding.help = format!("{} {said}", finding.help).into();
+            }
+            closure.find(claim, finding);
             None
         }
         Lookup::Unasked if let Lookup::Found(object) = world.snapshot.stands(&member.read) => {
@@ -415,6 +423,9 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                         Grant::least(&claim.by, claim.region(), &at.key)
                     ));
                 }
+                if let Some((identity, namespace)) = of_controllers(world, closure, member, &at.key) {
+                    hint = hint.help(said_in_kinds(identity, namespace.as_str()));
+                }
                 closure.find(claim, hint);
             }
             if let Some(elsewhere) = world.snapshot.elsewhere(&member.read) {
@@ -455,7 +466,7 @@ fn refers(world: &World<'_>, object: &Object) -> bool {
 
 /// The objects of this name that stand elsewhere than the absent one.
 fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Object> {
-    let at = |namespace: &crate::name::Namespace| {
+    let at = |namespace: &Namespace| {
         let other = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
         (other != *key).then(|| world.snapshot.get(&other)).flatten()
     };
@@ -463,11 +474,25 @@ fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Objec
         return Vec::new();
     }
     let system = at(&world.fleet.system_namespace);
-    let own = at(claim.by.namespace());
-    match (system, own) {
-        (Some(system), Some(own)) if system.key == own.key => [system].into(),
-        (system, own) => system.into_iter().chain(own).collect(),
-    }
+    let own = at(claim.by.namespace()).filter(|own| system.is_none_or(|system| system.key != own.key));
+    // Secrets of identities stand where the controllers of their providers are.
+    let controllers = capi::controller_namespaces().map(Namespace::from);
+    let others = controllers.filter(|_| key.kind.is_secret()).filter(|it| it != claim.by.namespace());
+    let others = others.filter(|it| *it != world.fleet.system_namespace);
+    system.into_iter().chain(own).chain(others.filter_map(|namespace| at(&namespace))).collect()
+}
+
+/// The kind of identity whose controller may read a Secret where it stands, if `kinds` could say so, and the namespace.
+fn of_controllers<'c>(
+    world: &World<'_>,
+    closure: &'c Closure,
+    member: &Member,
+    at: &'c ObjectKey,
+) -> Option<(&'c GroupKind, &'c Namespace)> {
+    let identity = &closure.members.get(member.referrer?)?.read.kind;
+    let namespace = at.namespace.as_ref().filter(|it| **it != world.fleet.system_namespace)?;
+    let is_known = capi::controller_namespaces().any(|it| it == namespace.as_str());
+    (is_known && capi::controller_namespace(identity).is_some()).then_some((identity, namespace))
 }
 
 /// A member that was reached, its place among all, and its object.
@@ -561,6 +586,7 @@ fn expand(
                 );
             }
             Ok((places, edit)) => {
+                passed_over(world, claim, closure, &member.read, &places.read);
                 if let (Some(edit), Some(member)) = (edit, closure.members.get_mut(index))
                     && !member.edits.contains(&edit)
                 {
@@ -573,6 +599,22 @@ fn expand(
             }
         }
     }
+}
+
+/// Tells of a Secret that stands in the system namespace and in that of the identity's controller.
+fn passed_over(world: &World<'_>, claim: &Claim, closure: &mut Closure, identity: &ObjectKey, read: &ObjectKey) {
+    let Some(other) = world.snapshot.passed_over(world.fleet, &claim.by, &identity.kind, read) else { return };
+    let message = format!("{read} is used, and {} is there, too", other.key);
+    let hint = Finding::new(Code::FoundElsewhere, message).about(&other.key).at(&other.origin);
+    closure.find(claim, hint.help(said_in_kinds(&identity.kind, other.key.namespace_text())));
+}
+
+/// The help where the controller of an identity's kind may read Secrets in another namespace.
+fn said_in_kinds(identity: &GroupKind, namespace: &str) -> String {
+    format!(
+        "If the controller runs there, say so in `kinds`: `- {{group: {}, kind: {}, controllerNamespace: {namespace}}}`.",
+        identity.group, identity.kind
+    )
 }
 
 /// What an object names, by where it lands, and what is rewritten in the object; none if that cannot be told.

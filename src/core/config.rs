@@ -64,7 +64,7 @@ pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, OperatorWord, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
-pub use kind::ExtraKind;
+pub use kind::{Controllers, ExtraKind};
 pub use limits::{Accept, Acceptance, BuildLimits, Deletions, GitLimits, Limits, Reseal, SourceLimits};
 pub use output::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, Place, ReuseKeyPlaces, Sign};
 pub use placement::{Placement, PlacementBy};
@@ -90,6 +90,8 @@ pub struct Fleet {
     pub builtin: Option<Release>,
     /// Further publishable kinds.
     pub kinds: BTreeMap<GroupKind, ExtraKind>,
+    /// Where controllers read the Secrets that identities of a kind name without a namespace.
+    pub controllers: Controllers,
     /// Labels and annotations to keep.
     pub keep: file::Keep,
     /// By which labels this run selects Credentials, so that those are read. No key of the configuration.
@@ -200,6 +202,7 @@ impl Keep for Fleet {
         kind.is_namespace()
             || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
             || kind.is(kinds::REGISTRY, kinds::CLUSTER_FEATURE)
+            || kinds::is_failure_domain(kind)
             || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
     }
 

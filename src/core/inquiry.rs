@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 
 use crate::capi;
 use crate::capi::cluster;
-use crate::capi::naming::CONTROL_PLANES;
+use crate::capi::cluster::{Belongs, Maker};
+use crate::capi::naming::{CONTROL_PLANES, ClusterKind};
 use crate::capi::resource_set::{ADDONS, resource_set_kind};
 use crate::config::{Fleet, Provides, RegionConfig, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
@@ -54,7 +55,7 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             }
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
-                let listed = listed_behind(fleet, provides, kind);
+                let listed = listed_behind(fleet, provides, kind)?;
                 let is_asked = fleet.lists(&listed.kind) && fleet.takes(&source.name, &listed.kind);
                 return is_asked.then_some(ListedKind { may_be_refused: false, may_be_absent: false, ..listed });
             }
@@ -127,11 +128,34 @@ pub fn behind(fleet: &Fleet, source: &SourceName, cluster: (&Namespace, &Name), 
     }
     let Ok(spec) = cluster::read(body, namespace) else { return Vec::new() };
     let mut kinds: Vec<GroupKind> = spec.refers_to.into_iter().map(|referred| referred.kind).collect();
+    let of_machines = || kinds.iter().filter_map(cluster::known).filter(|known| !known.machines.is_empty());
+    let mut machines: Vec<GroupKind> = of_machines().flat_map(behind_machines).collect();
+    if !machines.is_empty() {
+        machines.extend(kinds.iter().filter(|kind| cluster::maker(kind).is_some()).cloned());
+    }
     kinds.retain(|kind| cluster::known(kind).is_some_and(|known| !known.names.is_empty()));
+    kinds.extend(machines);
     if spec.class.is_some() && !spec.has_infrastructure {
         kinds.extend(classes());
     }
     kinds
+}
+
+/// The kinds of what makes the machines of a cluster's kind, of the templates that may name an identity, and of failure
+/// domains. Single machines are not among them: controllers make and delete them all the time.
+fn behind_machines(known: &'static ClusterKind) -> impl Iterator<Item = GroupKind> {
+    let makers = cluster::makers().iter();
+    let makers = makers.filter(|maker| matches!(maker.belongs, Belongs::ByName | Belongs::Made)).map(Maker::group_kind);
+    // A MachinePool refers to its pool, and to no template of it.
+    let pools = known.machines.iter().filter(|machine| machine.kind.ends_with("Pool"));
+    let pools = pools.map(|pool| GroupKind::new(pool.group, pool.kind));
+    makers.chain(pools).chain(named_by_machines(known))
+}
+
+/// The kinds of templates and of failure domains that may name an identity of machines.
+fn named_by_machines(known: &'static ClusterKind) -> impl Iterator<Item = GroupKind> {
+    let domains = known.domains.into_iter().map(|domain| GroupKind::new(domain.group, domain.kind));
+    known.machines.iter().map(cluster::template_kind).chain(domains)
 }
 
 /// The same of documents, each with the source that it stands in.
@@ -142,29 +166,40 @@ pub fn behind_all<'a>(
     if !fleet.names_clusters() {
         return BTreeSet::new();
     }
-    let clusters = documents.filter(|(document, _)| kind_of(document) == cluster::cluster_kind());
     let of = |(document, source): (&Node, &SourceName)| {
+        let kind = kind_of(document);
+        if kind != cluster::cluster_kind() {
+            // A single Machine of a file refers to an object that no template makes.
+            let maker = cluster::maker(&kind).filter(|maker| maker.belongs == Belongs::Machine);
+            let made = maker.map(|maker| cluster::makes(maker, document).machines).unwrap_or_default();
+            let kinds = made.into_iter().map(|machine| machine.kind);
+            return kinds.filter(|kind| cluster::of_machines(kind).is_some()).collect();
+        }
         let known = fleet.sources.iter().find(|known| known.name == *source);
         let default = known.and_then(|source| source.default_namespace.as_ref()).map(Namespace::as_str);
         let namespace = document.str_at(&["metadata", "namespace"]).or(default).unwrap_or_default();
         let name = document.str_at(&["metadata", "name"]).unwrap_or_default();
         behind(fleet, source, (&namespace.into(), &name.into()), document)
     };
-    clusters.flat_map(of).collect()
+    documents.flat_map(of).collect()
 }
 
 /// The kinds of which nobody knows before Clusters are read whether some stand behind one.
 pub fn any_behind(fleet: &Fleet) -> Vec<GroupKind> {
     let of_objects = cluster::kinds().filter(|known| !known.names.is_empty());
     let of_objects = of_objects.map(|known| GroupKind::new(known.group, known.kind));
-    if fleet.names_clusters() { of_objects.collect() } else { Vec::new() }
+    let machines = cluster::kinds().filter(|known| !known.machines.is_empty()).flat_map(behind_machines);
+    let control_planes = cluster::makers().iter().filter(|maker| maker.belongs == Belongs::ControlPlane);
+    let all = of_objects.chain(machines).chain(control_planes.map(Maker::group_kind));
+    if fleet.names_clusters() { all.collect() } else { Vec::new() }
 }
 
-/// A ClusterClass, and the templates whose objects name identities.
+/// A ClusterClass, the templates whose objects name identities, and what makes machines beside it.
 fn classes() -> impl Iterator<Item = GroupKind> {
     let named = cluster::kinds().filter(|known| !known.names.is_empty());
     let templates = named.map(cluster::template_kind);
-    [cluster::class_kind()].into_iter().chain(templates)
+    let machines = cluster::kinds().filter(|known| !known.machines.is_empty()).flat_map(behind_machines);
+    [cluster::class_kind()].into_iter().chain(templates).chain(machines)
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
@@ -184,6 +219,15 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
         let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
         kind_of(document).is(K0RDENT, "AccessManagement") && rules.iter().any(selects)
     })
+}
+
+/// The namespaces in which controllers read the Secrets that identities name without one: as the configuration says, and for
+/// Clusters without Credential those of clusterctl.
+pub fn namespaces_of_controllers(fleet: &Fleet) -> impl Iterator<Item = Namespace> {
+    let kinds = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
+    let kinds = kinds.filter(|kind| fleet.names_clusters() && !fleet.controllers.contains_key(kind));
+    let by_default = kinds.filter_map(|kind| capi::controller_namespace(&kind)).map(Namespace::from);
+    fleet.controllers.values().cloned().chain(by_default)
 }
 
 /// The API groups whose kinds closures may ask for, besides the core group.

@@ -15,6 +15,7 @@ mod guest_writers;
 mod guests;
 pub mod incumbents;
 mod load;
+mod machines;
 mod payloads;
 pub mod place;
 mod quota;
@@ -290,6 +291,7 @@ pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
         findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
         findings.extend(examined.payloads.check(world, &claim, &closure));
+        machines::break_for_machines(&closure, &mut findings);
         let mut heard = Heard { claim, closure, findings };
         if !heard.is_stopped() {
             heard.findings.extend(suspects(world, &mut examined, &heard.claim, &heard.closure));

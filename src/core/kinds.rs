@@ -340,7 +340,11 @@ pub fn known(kind: &GroupKind) -> Option<&'static Known> {
 pub fn plural(kind: &GroupKind) -> Option<&'static str> {
     let of_provider = || capi::rules(kind).map(|rules| rules.plural);
     let of_cluster = || cluster::known(kind).map(|known| known.plural);
-    known(kind).map(|known| known.plural).or_else(of_provider).or_else(of_cluster)
+    let of_maker = || cluster::maker(kind).map(|maker| maker.plural);
+    let of_machine =
+        || cluster::of_machines(kind).filter(|(_, is_template)| !is_template).map(|(known, _)| known.plural);
+    let found = known(kind).map(|known| known.plural).or_else(of_provider).or_else(of_cluster);
+    found.or_else(of_maker).or_else(of_machine)
 }
 
 /// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name. The kinds of
@@ -368,7 +372,8 @@ pub fn cluster_feature() -> GroupKind {
 
 /// Whether objects of a kind are read only where the configuration names claimants that need them.
 pub fn is_by_configuration(kind: &GroupKind) -> bool {
-    is_of_clusters(kind) || is_resource_set(kind) || is_of_sync_rules(kind) || is_managed_resource(kind)
+    let is_behind_clusters = is_of_clusters(kind) || is_of_machines(kind);
+    is_behind_clusters || is_resource_set(kind) || is_of_sync_rules(kind) || is_managed_resource(kind)
 }
 
 /// The kind of KubeNSync's templates.
@@ -387,6 +392,16 @@ pub fn is_of_clusters(kind: &GroupKind) -> bool {
         return *kind == cluster::cluster_kind() || *kind == cluster::class_kind();
     }
     cluster::known(kind).is_some() || cluster::of_template(kind).is_some()
+}
+
+/// Returns true if objects of a kind say which identities the machines of Clusters name.
+pub fn is_of_machines(kind: &GroupKind) -> bool {
+    cluster::is_of_machines(kind)
+}
+
+/// Returns true if objects of a kind are failure domains, which Clusters select by their labels.
+pub fn is_failure_domain(kind: &GroupKind) -> bool {
+    cluster::of_machines(kind).is_some_and(|(known, _)| cluster::is_domain(known))
 }
 
 /// Whether some stage reads objects of a kind, whatever the configuration adds.
@@ -498,7 +513,10 @@ impl Scopes {
         let learnt = self.learnt.get(kind).copied();
         let known = || known(kind).map(|known| known.scope);
         let of_provider = || capi::rules(kind).map(|rules| rules.scope);
-        let of_clusters = || is_of_clusters(kind).then_some(Scope::Namespaced);
+        let of_clusters = || match is_failure_domain(kind) {
+            true => Some(Scope::Cluster),
+            false => (is_of_clusters(kind) || is_of_machines(kind)).then_some(Scope::Namespaced),
+        };
         // Releases of k0rdent bring kinds that no table has; all of those were cluster-scoped.
         let found = learnt.or_else(known).or_else(of_provider).or_else(of_clusters);
         found.or_else(|| (kind.group == K0RDENT).then_some(Scope::Cluster))

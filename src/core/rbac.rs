@@ -18,7 +18,7 @@ use core::mem;
 
 use self::write::PolicyRule;
 pub use self::write::{RbacManifest, Subject};
-use crate::capi::cluster::CLUSTERS;
+use crate::capi::cluster::{self, CLUSTERS};
 use crate::capi::resource_set::resource_set_kind;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, ListedKind};
@@ -171,6 +171,7 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     if secrets == Secrets::Namespaces && source.provides.cluster_scoped {
         // References without a namespace of their own lead to the system namespace.
         namespaces.insert(fleet.system_namespace.clone());
+        namespaces.extend(controllers(fleet, source));
     }
     let reached = reached(terms);
     for namespace in namespaces {
@@ -187,6 +188,12 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     }
     places.retain(|_, rules| !rules.is_empty());
     places
+}
+
+/// The namespaces in which controllers read Secrets, beside the system namespace.
+fn controllers(fleet: &Fleet, source: &Source) -> impl Iterator<Item = Namespace> {
+    let by_default = inquiry::namespaces_of_controllers(fleet);
+    by_default.filter(|it| source.provides.has_namespace(it, &fleet.system_namespace))
 }
 
 /// The rules for a kind that is listed. Of kinds that are published only metadata is: those that a ResourceSyncRule may take
@@ -209,7 +216,8 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         "Cluster" if kind.group == CLUSTERS => {
             "Those that regions take without a Credential say which objects name identities."
         }
-        _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
+        _ if cluster::maker(kind).is_some() => "They say which machines a Cluster has.",
+        _ if kinds::is_of_clusters(kind) || kinds::is_of_machines(kind) => "They name the identities of Clusters.",
         "ResourceSyncRule" => "They say which objects go to the regions that name them.",
         "ClusterFeature" => "ResourceSyncRules choose sources by them.",
         "ManagedResource" => "They say what is made for the namespaces of the regions that name them.",

@@ -8,6 +8,7 @@
 mod asked;
 mod astray;
 mod at_home;
+mod controller;
 mod copies;
 mod definitions;
 mod described;
@@ -37,6 +38,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
+use crate::capi::cluster::of_machines;
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
@@ -161,6 +163,8 @@ pub struct Base {
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
     /// Where objects stand that their own source may not provide.
     ignored: BTreeMap<ObjectKey, Origin>,
+    /// The machines of a fleet that takes no Clusters.
+    idle_machines: Vec<Object>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
     /// Which sources are the management cluster itself.
@@ -323,6 +327,11 @@ impl Snapshot {
         self.objects.all().map(|held| self.content(held))
     }
 
+    /// The machines, templates of machines and failure domains of a fleet that takes no Clusters.
+    pub fn idle_machines(&self) -> &[Object] {
+        &self.idle_machines
+    }
+
     /// What would make a Secret that is in no source.
     pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
         let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
@@ -343,6 +352,8 @@ enum Weighed {
     Ours(Box<Object>, Vec<Finding>, Option<Box<Meant>>),
     /// An object that the source may not provide, by key and place.
     Foreign(Box<(ObjectKey, Origin)>),
+    /// A machine, a template of machines or a failure domain of a fleet that takes no Clusters.
+    Idle(Box<Object>),
     /// A document that no stage reads, with its kind and place.
     Unread(Box<(GroupKind, Node, Origin)>),
     /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
@@ -421,7 +432,7 @@ struct Known {
 }
 
 fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Standing) -> Weighed {
-    let scopes = &known.scopes;
+    let (scopes, default) = (&known.scopes, source.default_namespace.as_ref());
     let kind = kind_of(&document);
     if is_definition(&kind) && !source.provides.cluster_scoped {
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
@@ -433,6 +444,13 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     if foreign || !fleet.reads(&kind) {
         return match known.judged.get(&document) {
             Some(wrong) => Weighed::Mistyped(Box::new(slip::weigh((fleet, source, scopes), (document, origin), wrong))),
+            // Nothing follows from one, so nothing is said of one that cannot be used.
+            None if of_machines(&kind).is_some()
+                && let Ok(object) = admit(document.clone(), origin.clone(), scopes, default, fleet)
+                && source.provides.admits(&object.key, &fleet.system_namespace) =>
+            {
+                Weighed::Idle(Box::new(object))
+            }
             None => Weighed::Unread(Box::new((kind, document, origin))),
         };
     }
@@ -444,7 +462,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
             return Weighed::Mistyped(Box::new((told, None, could_be)));
         }
     }
-    match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
+    match admit(document, origin.clone(), scopes, default, fleet) {
         Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
             let template = unrendered_key(&mut object).map(|(finding, could_be)| {
                 told.push(finding);
@@ -506,6 +524,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
     let mut ignored = BTreeMap::new();
+    let mut idle_machines = Vec::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading {
@@ -552,6 +571,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     findings.push(not_provided(source, &key, &origin));
                     ignored.entry(key).or_insert(origin);
                 }
+                Weighed::Idle(machine) => idle_machines.push(*machine),
                 Weighed::Unread(unread) => {
                     let (kind, document, origin) = *unread;
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
@@ -635,6 +655,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let is_missing = |key: &&ObjectKey| !objects.get(key).is_some_and(has);
         words.extend(stood.iter().filter(is_missing).map(UnreadWords::of_object));
         let inquiry = inquiry
+            .map(Inquiry::without_machines)
             .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
         states.push(State {
             name: source.name.clone(),
@@ -661,6 +682,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         definitions,
         elsewhere,
         ignored,
+        idle_machines,
         copies,
         home,
     };

@@ -7,7 +7,7 @@ pub(crate) mod case;
 mod consumers;
 mod cures;
 mod former;
-mod indexed;
+pub(crate) mod indexed;
 mod laws;
 mod limited;
 mod neighbours;

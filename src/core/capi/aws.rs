@@ -115,6 +115,9 @@ const IDENTITY_REF: Naming = Naming {
     without: Without::Name(CONTROLLER_NAME),
 };
 
+/// The namespace in which clusterctl installs the controller.
+pub(super) const CONTROLLER_NAMESPACE: &str = "capa-system";
+
 /// The kinds of clusters: of EKS and ROSA, the control plane names the identity.
 pub const CLUSTERS: &[ClusterKind] = &[
     ClusterKind::infrastructure("AWSCluster", "awsclusters", &[IDENTITY_REF]),

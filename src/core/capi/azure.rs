@@ -88,6 +88,10 @@ const OF_RESOURCES: &[Naming] = &[Naming {
     without: Without::Nothing,
 }];
 
+/// The pools of machines, each of which has resources of its own.
+const POOLS: &[ClusterKind] =
+    &[ClusterKind::infrastructure("AzureASOManagedMachinePool", "azureasomanagedmachinepools", OF_RESOURCES)];
+
 /// The kinds of clusters: of AKS, the control plane names the identity.
 pub const CLUSTERS: &[ClusterKind] = &[
     ClusterKind::infrastructure("AzureCluster", "azureclusters", &[identity_ref(Without::Nothing)]),
@@ -97,7 +101,7 @@ pub const CLUSTERS: &[ClusterKind] = &[
         "azuremanagedcontrolplanes",
         &[identity_ref(Without::Refused)],
     ),
-    ClusterKind::infrastructure("AzureASOManagedCluster", "azureasomanagedclusters", OF_RESOURCES),
+    ClusterKind::infrastructure("AzureASOManagedCluster", "azureasomanagedclusters", OF_RESOURCES).with_machines(POOLS),
     ClusterKind::infrastructure("AzureASOManagedControlPlane", "azureasomanagedcontrolplanes", OF_RESOURCES),
 ];
 

@@ -5,15 +5,17 @@
 
 use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, entry, secret};
 
+const NAMES: &[Naming] = &[Naming {
+    field: &["spec", "infraClusterSecretRef"],
+    form: Form::Map,
+    choices: Choices::One(secret(&[entry("kubeconfig")])),
+    namespace: Within::SaidOrOwn,
+    without: Without::Nothing,
+}];
+
+/// The machines; without the field, a machine runs where its cluster says.
+const MACHINES: &[ClusterKind] = &[ClusterKind::infrastructure("KubevirtMachine", "kubevirtmachines", NAMES)];
+
 /// The kind of clusters; without the field, the machines run in the controller's own cluster.
-pub const CLUSTERS: &[ClusterKind] = &[ClusterKind::infrastructure(
-    "KubevirtCluster",
-    "kubevirtclusters",
-    &[Naming {
-        field: &["spec", "infraClusterSecretRef"],
-        form: Form::Map,
-        choices: Choices::One(secret(&[entry("kubeconfig")])),
-        namespace: Within::SaidOrOwn,
-        without: Without::Nothing,
-    }],
-)];
+pub const CLUSTERS: &[ClusterKind] =
+    &[ClusterKind::infrastructure("KubevirtCluster", "kubevirtclusters", NAMES).with_machines(MACHINES)];

@@ -2,6 +2,8 @@
 //!
 //! Each provider's file fills in rows of these; [`cluster`](super::cluster) reads by them.
 
+use alloc::vec::Vec;
+
 use super::rules::{GROUP, Path};
 use crate::name::GroupKind;
 
@@ -21,6 +23,10 @@ pub struct ClusterKind {
     pub names: &'static [Naming],
     /// The kind of control plane that names the identity instead, where such an object cannot do without.
     pub leaves_to: Option<&'static str>,
+    /// The kinds of its machines that name an identity of their own; each has templates, too.
+    pub machines: &'static [ClusterKind],
+    /// The cluster-scoped kind of its failure domains, if these name one.
+    pub domains: Option<&'static ClusterKind>,
 }
 
 /// A field in which an object names an identity or a Secret.
@@ -130,7 +136,7 @@ pub(super) const fn entry(name: &'static str) -> EntryName {
 impl ClusterKind {
     /// An infrastructure kind.
     pub(super) const fn infrastructure(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
-        Self { group: GROUP, kind, plural, names, leaves_to: None }
+        Self { group: GROUP, kind, plural, names, leaves_to: None, machines: &[], domains: None }
     }
 
     /// An infrastructure kind whose control plane names the identity.
@@ -138,9 +144,28 @@ impl ClusterKind {
         Self { leaves_to: Some(control_plane), ..Self::infrastructure(kind, plural, &[]) }
     }
 
+    /// The kind, with kinds of machines.
+    pub(super) const fn with_machines(self, machines: &'static [ClusterKind]) -> Self {
+        Self { machines, ..self }
+    }
+
+    /// The kind, with a kind of failure domains.
+    pub(super) const fn with_domains(self, domains: &'static ClusterKind) -> Self {
+        Self { domains: Some(domains), ..self }
+    }
+
     /// A control plane kind.
     pub(super) const fn control_plane(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
         Self { group: CONTROL_PLANES, ..Self::infrastructure(kind, plural, names) }
+    }
+
+    /// The kinds of identities that its objects may name.
+    pub fn identities(&self) -> Vec<GroupKind> {
+        let choices = self.names.iter().flat_map(|naming| match &naming.choices {
+            Choices::One(choice) => core::slice::from_ref(choice),
+            Choices::By { of, .. } => of,
+        });
+        choices.filter(|choice| choice.group == GROUP).map(|choice| GroupKind::new(choice.group, choice.kind)).collect()
     }
 
     /// Whether this is a kind.

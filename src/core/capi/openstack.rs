@@ -33,25 +33,30 @@ pub static IDENTITY: KindRules = KindRules {
     entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"], open: &["cacert"] }],
 };
 
-/// The kind of clusters: `type` says whether a Secret or an identity is named.
-pub const CLUSTERS: &[ClusterKind] = &[ClusterKind::infrastructure(
-    "OpenStackCluster",
-    "openstackclusters",
-    &[Naming {
+const CLOUDS: &[Choice] = &[
+    secret(&[entry("clouds.yaml")]),
+    Choice { word: "ClusterIdentity", group: GROUP, kind: "OpenStackClusterIdentity", entries: &[] },
+];
+
+const fn identity_ref(without: Without) -> Naming {
+    Naming {
         field: &["spec", "identityRef"],
         form: Form::Map,
-        choices: Choices::By {
-            key: "type",
-            first_by_default: true,
-            of: &[
-                secret(&[entry("clouds.yaml")]),
-                Choice { word: "ClusterIdentity", group: GROUP, kind: "OpenStackClusterIdentity", entries: &[] },
-            ],
-        },
+        choices: Choices::By { key: "type", first_by_default: true, of: CLOUDS },
         namespace: Within::Own,
-        without: Without::Refused,
-    }],
-)];
+        without,
+    }
+}
+
+/// The machines, `api/v1beta2` at e52de58 (2026-08-21); without the field, a machine has its cluster's cloud, and so has the
+/// bastion.
+const MACHINES: &[ClusterKind] =
+    &[ClusterKind::infrastructure("OpenStackMachine", "openstackmachines", &[identity_ref(Without::Nothing)])];
+
+/// The kind of clusters: `type` says whether a Secret or an identity is named.
+pub const CLUSTERS: &[ClusterKind] =
+    &[ClusterKind::infrastructure("OpenStackCluster", "openstackclusters", &[identity_ref(Without::Refused)])
+        .with_machines(MACHINES)];
 
 /// Decides for the only provider to which a missing selector means everybody, so a misspelt one must not count
 /// as missing.

@@ -63,7 +63,12 @@ pub const CLUSTERS: &[ClusterKind] = &[
                 Without::Nothing,
             ),
         ],
-    ),
+    )
+    .with_machines(&[ClusterKind::infrastructure(
+        "LinodeMachine",
+        "linodemachines",
+        &[by_map(&["spec", "credentialsRef"], Within::SaidOrOwn, &[entry("apiToken")], Without::Nothing)],
+    )]),
     // <https://github.com/ionos-cloud/cluster-api-provider-ionoscloud>, `api/v1alpha1` at de375f0 (2026-06-12).
     ClusterKind::infrastructure(
         "IonosCloudCluster",

@@ -38,22 +38,37 @@ pub static IDENTITY: KindRules = KindRules {
     }],
 };
 
-/// The kind of clusters; without the field, the controller's own credentials are used.
-pub const CLUSTERS: &[ClusterKind] = &[ClusterKind::infrastructure(
-    "VSphereCluster",
-    "vsphereclusters",
-    &[Naming {
-        field: &["spec", "identityRef"],
-        form: Form::Map,
-        choices: Choices::By {
-            key: "kind",
-            first_by_default: false,
-            of: &[identity("VSphereClusterIdentity"), secret(&[entry("username"), entry("password")])],
-        },
-        namespace: Within::Own,
-        without: Without::Nothing,
-    }],
-)];
+/// The namespace in which clusterctl installs the controller.
+pub(super) const CONTROLLER_NAMESPACE: &str = "capv-system";
+
+/// The field that names an identity, or a Secret: of the object's own namespace, or of the controller's where it has none.
+const NAMES: &[Naming] = &[Naming {
+    field: &["spec", "identityRef"],
+    form: Form::Map,
+    choices: Choices::By {
+        key: "kind",
+        first_by_default: false,
+        of: &[identity("VSphereClusterIdentity"), secret(&[entry("username"), entry("password")])],
+    },
+    namespace: Within::Own,
+    without: Without::Nothing,
+}];
+
+/// The machines of clusters in several vCenters: pull requests 1743 and, of 2025-02, 70819fe0, which people run; without the
+/// field, a machine has its cluster's identity.
+const MACHINES: &[ClusterKind] = &[ClusterKind::infrastructure("VSphereMachine", "vspheremachines", NAMES)];
+
+/// The failure domains of such clusters: pull request 3837 (2026-02).
+const ZONE: &ClusterKind = &ClusterKind::infrastructure("VSphereDeploymentZone", "vspheredeploymentzones", NAMES);
+
+/// The kinds of clusters; without the field, the controller's own credentials are used. A cluster of the supervisor has none.
+pub const CLUSTERS: &[ClusterKind] = &[
+    ClusterKind::infrastructure("VSphereCluster", "vsphereclusters", NAMES).with_machines(MACHINES).with_domains(ZONE),
+    ClusterKind {
+        group: "vmware.infrastructure.cluster.x-k8s.io",
+        ..ClusterKind::infrastructure("VSphereCluster", "vsphereclusters", &[])
+    },
+];
 
 /// Whether CAPV lets a namespace use an identity.
 ///

@@ -5,6 +5,8 @@
 //! the configuration names. A Cluster that is being deleted still needs its identity, to be deleted with.
 
 mod behind;
+mod machines;
+pub(super) mod makers;
 #[cfg(test)]
 mod tests;
 
@@ -85,8 +87,7 @@ fn ask<'a>(
         // What a mistyped field says is missing from all others.
         None if object.is_mistyped() => (Vec::new(), Vec::new()),
         None => {
-            let (findings, starts) = (Vec::new(), Vec::new());
-            let mut looked = Looked { by: &by, region: &region.name, cluster: object, findings, starts };
+            let mut looked = Looked::of(behind.snapshot, &by, object, &region.name);
             behind.look(&mut looked);
             (looked.starts, looked.findings)
         }

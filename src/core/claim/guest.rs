@@ -419,7 +419,7 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
     let tells = |name: &&SourceName| {
         fleet.sources.iter().find(|source| source.name == **name).is_some_and(|source| group.is_told_by(source))
     };
-    snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
+    snapshot.all_unread_in(&cluster_kind(), Some(namespace)).find(tells).cloned()
 }
 
 /// The field of the configuration in which a group stands.

@@ -70,10 +70,10 @@ pub fn of_reference(
     if world.scope_of(&kind) == Some(Scope::Cluster) {
         return Ok((Places::of(kind, name, None, None), None));
     }
-    let system = &world.fleet.system_namespace;
     let said = match namespace {
         NamespaceField::NotDefined => {
-            return Ok((Places::of(kind, name, Some(system.clone()), Some(system.clone())), None));
+            let read = world.snapshot.controller_namespace(world.fleet, by, &referrer.kind, (&kind, &name));
+            return Ok((Places::of(kind, name, Some(read.clone()), Some(read)), None));
         }
         NamespaceField::Missing(field) => return Err(field),
         NamespaceField::Says(namespace) => namespace,

@@ -68,7 +68,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
     header(file, &mut faults);
     let folders = file.regions.iter().map(|(name, region)| (name.as_str(), region.folder(name)));
     let output = file.output.clone().resolve(folders, &mut faults);
-    let kinds = kind::resolve(&file.kinds, &mut faults);
+    let (kinds, controllers) = kind::resolve(&file.kinds, &mut faults);
     let sources = source::resolve(&file.sources, &file.regions, &kinds, &file.system_namespace, &output, &mut faults);
     annotations(file.keep_metadata.annotations.patterns(), &mut faults);
     let escrow = escrow(&file.escrow_recipients, &mut faults);
@@ -93,6 +93,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         resolution: file.resolution,
         builtin: Release::parse(&file.provider_interfaces.builtin).ok(),
         kinds,
+        controllers,
         keep: file.keep_metadata.clone(),
         syncs,
         selects_by: BTreeSet::new(),

@@ -7,6 +7,7 @@ use alloc::borrow::Cow;
 
 use super::Fleet;
 use super::file::{API_VERSION, KIND};
+use super::kind;
 use super::setting::{Show, given, tree as shown};
 use crate::yaml::emit::Tree;
 
@@ -15,6 +16,9 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
     let builtin = fleet.builtin.map_or(Cow::Borrowed("none"), |release| Cow::Owned(release.name()));
     let regions = fleet.regions.iter().map(|(name, region)| (name.as_str(), region.tree(&fleet.escrow)));
     let findings = fleet.severities.iter().map(|(code, level)| (code.text(), shown(level)));
+    let kinds = fleet.kinds.iter().map(|(kind, extra)| extra.tree(kind, &fleet.controllers));
+    let built_in = fleet.controllers.iter().filter(|(kind, _)| !fleet.kinds.contains_key(kind));
+    let built_in = built_in.map(|(kind, namespace)| kind::built_in(kind, namespace));
     given([
         ("apiVersion", Some(Tree::text(API_VERSION))),
         ("kind", Some(Tree::text(KIND))),
@@ -23,7 +27,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("systemNamespace", fleet.system_namespace.show()),
         ("resolution", fleet.resolution.show()),
         ("providerInterfaces", Some(given([("builtin", Some(Tree::text(builtin)))]))),
-        ("kinds", Some(Tree::List(fleet.kinds.iter().map(|(kind, extra)| extra.tree(kind)).collect()))),
+        ("kinds", Some(Tree::List(kinds.chain(built_in).collect()))),
         ("keepMetadata", fleet.keep.show()),
         ("companions", fleet.companions.show()),
         ("emitControllerIdentity", fleet.emit_controller_identity.show()),

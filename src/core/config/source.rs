@@ -112,7 +112,8 @@ impl Provides {
 }
 
 impl ProvidedObjects {
-    fn are(&self, kind: &GroupKind, namespace: Option<&Namespace>, name: &str) -> bool {
+    /// Returns true if the object of a kind, a namespace and a name is one of these.
+    pub fn are(&self, kind: &GroupKind, namespace: Option<&Namespace>, name: &str) -> bool {
         self.kind == *kind && self.namespace.as_ref() == namespace && self.names.matches(name)
     }
 

@@ -18,7 +18,7 @@ impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
     pub fn lists(&self, kind: &GroupKind) -> bool {
         kinds::is_listed(kind)
-            || (kinds::is_of_clusters(kind) && self.names_clusters())
+            || ((kinds::is_of_clusters(kind) || kinds::is_of_machines(kind)) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
             || (*kind == cluster_kind() && self.looks_for_guests())
             || (self.syncs && kinds::is_of_sync_rules(kind))

@@ -4,6 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, Provides};
+use crate::kinds::is_failure_domain;
 use crate::name::{GroupKind, Namespace};
 
 /// A kind of which every object is read.
@@ -22,8 +23,14 @@ pub struct ListedKind {
     pub may_be_absent: bool,
 }
 
-/// The list of a kind of the objects behind Clusters. Whoever refuses it keeps nothing from others.
-pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> ListedKind {
+/// The list of a kind of the objects behind Clusters; none where the source can provide no object of it. A cluster
+/// that refuses it keeps nothing from others.
+pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> Option<ListedKind> {
+    if is_failure_domain(&kind) {
+        let listed = ListedKind { kind, namespaces: None, needed: false, may_be_refused: true, may_be_absent: true };
+        let by_name = provides.objects.iter().any(|objects| objects.kind == listed.kind);
+        return (provides.cluster_scoped || by_name).then_some(listed);
+    }
     let mut namespaces = namespaces(fleet, provides);
     // Some may be provided by name where others may not.
     let by_name = provides.objects.iter().filter(|objects| objects.kind == kind);
@@ -32,7 +39,7 @@ pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> Lis
         namespaces.sort();
         namespaces.dedup();
     }
-    ListedKind { kind, namespaces, needed: false, may_be_refused: true, may_be_absent: true }
+    Some(ListedKind { kind, namespaces, needed: false, may_be_refused: true, may_be_absent: true })
 }
 
 /// The namespaces that a source may provide, if the configuration names them all; none if it uses patterns.

@@ -121,7 +121,7 @@ fn add(kind: &GroupKind, is_bare: bool, entry: &Match, named: &mut BTreeSet<Obje
 
 impl Places {
     fn listed(self, fleet: &Fleet, provides: &Provides, kind: &GroupKind, is_bare: bool) -> Option<ListedKind> {
-        let whole = listed_behind(fleet, provides, kind.clone());
+        let whole = listed_behind(fleet, provides, kind.clone())?;
         let may_provide = |namespace: Option<&Namespace>| {
             let objects = provides.objects.iter().filter(|objects| objects.kind == *kind);
             let any = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));

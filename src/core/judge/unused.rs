@@ -1,28 +1,69 @@
 //! Identities in files that no Credential names.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::capi::{self, aws};
-use crate::claim::{Asked, Claim};
+use crate::capi::{self, aws, cluster};
+use crate::claim::{self, Asked, Claim};
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
-use crate::name::{Claimant, GroupKind, Name, split_api_version};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::object::Object;
 use crate::world::World;
 
-/// The identities in files that nothing names by kind and name, in whatever namespace.
+/// The identities in files that nothing names by kind and name, in whatever namespace, and those that only machines name.
 ///
 /// Nothing is said where a Credential may be unseen. A live cluster is only asked for identities that are named.
 pub fn unused(world: &World<'_>) -> Vec<Finding> {
-    let credential = GroupKind::new(K0RDENT, "Credential");
-    if world.snapshot.may_lack(&credential) {
-        return Vec::new();
-    }
+    let Some(named) = named(world) else { return Vec::new() };
+    let machines = claim::named_by_machines(world.fleet, world.snapshot);
+    let mut found = only_machines(world, &named, &machines.named);
+    let by_machines: BTreeSet<(&GroupKind, &Name)> =
+        machines.named.iter().map(|(_, named)| (&named.kind, &named.name)).collect();
+    let is_unused = |identity: &&Object| {
+        let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()))
+            || by_machines.contains(&(&identity.key.kind, &identity.key.name))
+            || machines.in_unread.contains(&identity.key.name);
+        // The provider makes this one itself, and its own file may only narrow it.
+        let is_assumed = aws::is_controller_identity(&identity.key);
+        matches!(identity.origin.place, Place::File { .. }) && !is_named && !is_assumed
+    };
+    let tell = |identity: &Object| {
+        let message = format!("no Credential names {}, so nothing new of it is published", identity.key);
+        // A live cluster is asked for machines only where a region takes their Clusters.
+        let mut machines = cluster::naming_kind(&identity.key.kind);
+        let may_be_named = machines.any(|machine| {
+            let kinds = [GroupKind::new(machine.group, machine.kind), cluster::template_kind(machine)];
+            kinds.iter().any(|kind| world.snapshot.may_lack(kind))
+        });
+        let help = match may_be_named {
+            true => {
+                "If a Credential was to name it, correct that. Machines that were not read may name it: keep it for them."
+            }
+            false => "Remove it if nothing else uses it, or correct the Credential that was to name it.",
+        };
+        Finding::new(Code::UnusedIdentity, message).about(&identity.key).at(&identity.origin).help(help)
+    };
+    found.extend(identities(world).filter(is_unused).map(tell));
+    found
+}
+
+fn identities<'a>(world: &World<'a>) -> impl Iterator<Item = &'a Object> {
     let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
-    let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
+    let snapshot = world.snapshot;
+    kinds.into_iter().flat_map(move |kind| snapshot.all(&kind).collect::<Vec<_>>())
+}
+
+/// The objects that something names by kind and name, machines left out; none where not everything that may name some is
+/// known.
+fn named(world: &World<'_>) -> Option<BTreeSet<(GroupKind, Name)>> {
+    let credential = GroupKind::new(K0RDENT, "Credential");
+    if world.snapshot.may_lack(&credential) {
+        return None;
+    }
     // The payloads of a set are no identities, and what a template or a group is given is known.
     let is_other =
         |by: &Claimant| by.is_credential() || by.is_resource_set() || by.template().is_some() || by.group().is_some();
@@ -33,7 +74,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
         asked.claim.as_ref().is_none_or(|claim| claim.starts().is_empty())
             && asked.findings.iter().any(Finding::stops_claim)
     }) {
-        return Vec::new();
+        return None;
     }
     let mut named: BTreeSet<(GroupKind, Name)> = world.snapshot.all(&credential).filter_map(of_credential).collect();
     let starts = clusters().filter_map(|asked| asked.claim.as_deref()).flat_map(Claim::starts);
@@ -44,19 +85,37 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     named.extend(data.map(|datum| (datum.object.kind.clone(), datum.object.name.clone())));
     let delivered = world.fleet.guests.values().flat_map(|group| &group.objects);
     named.extend(delivered.map(|entry| (entry.read.kind.clone(), entry.read.name.clone())));
-    identities().for_each(|identity| named.extend(of_identity(world, identity)));
-    let is_unused = |identity: &&Object| {
-        let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));
-        // The provider makes this one itself, and its own file may only narrow it.
-        let is_assumed = aws::is_controller_identity(&identity.key);
-        matches!(identity.origin.place, Place::File { .. }) && !is_named && !is_assumed
+    identities(world).for_each(|identity| named.extend(of_identity(world, identity)));
+    Some(named)
+}
+
+/// Finds what machines name where Credentials say what is published, and no Credential does: k0rdent follows no machine.
+fn only_machines(
+    world: &World<'_>,
+    named: &BTreeSet<(GroupKind, Name)>,
+    by_machines: &[(&Object, cluster::Named)],
+) -> Vec<Finding> {
+    let asked = world.facts.asked().iter().filter(|asked| asked.by.is_credential());
+    let with_credentials: BTreeSet<&Namespace> = asked.map(|asked| asked.by.namespace()).collect();
+    let of_credentials = by_machines
+        .iter()
+        .filter(|(machine, _)| machine.key.namespace.as_ref().is_some_and(|it| with_credentials.contains(it)));
+    let unnamed = of_credentials.filter(|(_, it)| !named.contains(&(it.kind.clone(), it.name.clone())));
+    // Many machines of a namespace name one, and one finding is enough.
+    let mut first = BTreeMap::new();
+    for (machine, it) in unnamed {
+        let key = ObjectKey::new(it.kind.clone(), it.namespace.clone(), it.name.clone());
+        first.entry((machine.key.namespace.as_ref(), key)).or_insert((machine, &it.field));
+    }
+    let tell = |((_, key), (machine, field)): ((_, ObjectKey), (&&Object, &String))| {
+        let message = format!("{} names {key} in {field}, and no Credential does, so it is not published", machine.key);
+        let help = format!(
+            "Write a Credential for {key} beside the other ones, with the region in which the machines are made. If a region takes \
+             the Cluster by its `clusters`, what its machines name is followed."
+        );
+        Finding::new(Code::UnpublishedMachineIdentity, message).about(&machine.key).at(&machine.origin).help(help)
     };
-    let tell = |identity: &Object| {
-        let message = format!("no Credential names {}, so nothing new of it is published", identity.key);
-        let help = "Remove it if nothing else uses it, or correct the Credential that was to name it.";
-        Finding::new(Code::UnusedIdentity, message).about(&identity.key).at(&identity.origin).help(help)
-    };
-    identities().filter(is_unused).map(tell).collect()
+    first.into_iter().map(tell).collect()
 }
 
 fn of_credential(credential: &Object) -> Option<(GroupKind, Name)> {
@@ -81,3 +140,6 @@ fn of_identity(world: &World<'_>, identity: &Object) -> Vec<(GroupKind, Name)> {
     }
     named
 }
+
+#[cfg(test)]
+mod tests;

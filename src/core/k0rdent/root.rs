@@ -3,7 +3,7 @@
 use crate::name::{GroupKind, Name, Namespace, Version};
 
 /// The object that a claim starts from, as the claimant wrote it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Root {
     /// Group and kind.
     pub kind: GroupKind,

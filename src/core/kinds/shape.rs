@@ -4,8 +4,8 @@
 //! closely. The tables name what any release since k0rdent 1.5 has; a test compares them with the CRDs.
 
 use super::{K0RDENT, KNOWN, MULTICLUSTER};
+use crate::capi;
 use crate::capi::shape::{Field, Shape, TEXT};
-use crate::capi::{self, cluster};
 use crate::name::GroupKind;
 
 const fn any(name: &'static str) -> Field {
@@ -114,9 +114,8 @@ pub fn top(kind: &GroupKind) -> Option<&'static [&'static str]> {
     let is_known = || {
         KNOWN.iter().any(|known| kind.is(known.group, known.kind))
             || capi::rules(kind).is_some()
-            || cluster::known(kind).is_some()
-            || *kind == cluster::class_kind()
-            || cluster::of_template(kind).is_some()
+            || super::is_of_clusters(kind)
+            || super::is_of_machines(kind)
     };
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Secret") => Some(&["data", "immutable", "stringData", "type"]),

@@ -233,10 +233,10 @@ impl<'d> Known<'d> {
             return None;
         }
         let template = ["spec", "template"];
-        let (known, whole): (_, &[&'static str]) = match cluster::known(self.kind) {
-            Some(known) => (known, &[]),
-            None => (cluster::of_template(self.kind)?, &template),
-        };
+        let of_template = || cluster::of_template(self.kind).map(|known| (known, true));
+        let of_clusters = cluster::known(self.kind).map(|known| (known, false)).or_else(of_template);
+        let (known, is_template) = of_clusters.or_else(|| cluster::of_machines(self.kind))?;
+        let whole: &[&'static str] = if is_template { &template } else { &[] };
         for naming in known.names {
             let path: Vec<&'static str> = whole.iter().chain(naming.field).copied().collect();
             let name = path

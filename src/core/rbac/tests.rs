@@ -188,7 +188,7 @@ fn clusters_open_the_kinds_behind_them() {
     let (source, subject, plurals) = (&fleet.sources[0], pouch(), BTreeMap::new());
     let mut listed = inquiry::listed(&fleet, source);
     let kind = crate::name::GroupKind::new(crate::capi::GROUP, "AWSCluster");
-    listed.push(inquiry::listed_behind(&fleet, &source.provides, kind));
+    listed.extend(inquiry::listed_behind(&fleet, &source.provides, kind));
     let asked = asked(ASKED);
     let basis = |listed| Basis {
         fleet: &fleet,
@@ -210,6 +210,33 @@ fn clusters_open_the_kinds_behind_them() {
         ],
     );
     check(&made(&named(), Secrets::Names, &asked), &[], &[("list", "clusters", Some("team-a"), None)]);
+    // Of a provider whose machines may name an identity, what makes them is listed, too; a failure domain has no namespace.
+    let behind = |infrastructure: &str, fleet: &Fleet| {
+        let text = format!(
+            "{{spec: {{infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1, kind: {infrastructure}, name: p}}, \
+             controlPlaneRef: {{apiVersion: controlplane.cluster.x-k8s.io/v1, kind: KubeadmControlPlane, name: p}}}}}}"
+        );
+        let name = (&"team-a".into(), &"p".into());
+        let kinds = inquiry::behind(fleet, &"all".into(), name, &crate::testing::node(&crate::testing::yaml(&text)));
+        let provides = &fleet.sources[0].provides;
+        kinds.into_iter().filter_map(|kind| inquiry::listed_behind(fleet, provides, kind)).collect::<Vec<_>>()
+    };
+    let (of_vsphere, of_aws) = (behind("VSphereCluster", &fleet), behind("AWSCluster", &fleet));
+    assert_eq!(of_aws.len(), 1);
+    let of_machines =
+        ["machinedeployments", "machinesets", "machinepools", "vspheremachinetemplates", "vsphereclusters"];
+    let of_machines = of_machines.map(|plural| ("list", plural, Some("team-a"), None));
+    check(
+        &manifests(&basis(&of_vsphere)).unwrap(),
+        &[of_machines.as_slice(), &[("list", "kubeadmcontrolplanes", Some("team-a"), None)]].concat(),
+        &[("list", "machines", Some("team-a"), None), ("list", "vspheremachines", Some("team-a"), None)],
+    );
+    let has_domains = |listed: &[inquiry::ListedKind]| {
+        listed.iter().any(|listed| listed.kind.kind == "VSphereDeploymentZone" && listed.namespaces.is_none())
+    };
+    let own = json!({"sources": [{"name": "all", "provides": {"namespaces": ["team-a"]}}], "regions": {"eu": {"clusters": ["team-a/*"]}}});
+    let of_team = behind("VSphereCluster", &clusters(&own, &["all"]));
+    assert!(has_domains(&of_vsphere) && !has_domains(&of_team) && of_team.len() + 1 == of_vsphere.len());
     assert!(inquiry::any_behind(&fleet).len() > 20 && inquiry::any_behind(&named()).is_empty());
 }
 

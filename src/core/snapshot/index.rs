@@ -11,6 +11,7 @@ use super::mistyped::{Judged, KindWords, is_near, kind_words};
 use super::objects::Held;
 use super::reason::Reason;
 use super::{Admitted, Known, PROVIDER_INTERFACE, Snapshot, Weighed, elsewhere, weigh};
+use crate::capi::cluster::of_machines;
 use crate::config::{Fleet, Source};
 use crate::finding::Origin;
 use crate::kinds::{Scopes, is_definition};
@@ -60,7 +61,9 @@ impl<'f> Index<'f> {
             return Kept::Weighed(Admitted(weighed));
         }
         let is_known = || self.fleet.reads(&kind) || is_definition(&kind) || kind.kind == PROVIDER_INTERFACE;
-        match is_known() || elsewhere::is_maker(&kind) || is_near(kind_words(&document)) {
+        // Of machines it is said which identities they name, also where no region takes Clusters.
+        let is_told = || elsewhere::is_maker(&kind) || of_machines(&kind).is_some();
+        match is_known() || is_told() || is_near(kind_words(&document)) {
             true => Kept::Whole(document, origin),
             false => Kept::Nothing,
         }

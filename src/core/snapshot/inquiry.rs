@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::asked::Asked;
 use super::reason::Reason;
-use crate::capi::cluster::cluster_kind;
+use crate::capi::cluster::{self, Belongs, cluster_kind};
 use crate::capi::resource_set::resource_set_kind;
 use crate::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 
@@ -48,6 +48,14 @@ impl Inquiry {
         let told = |namespace: Option<Namespace>| self.matched.get(&(key.kind.clone(), namespace));
         let own = key.namespace.clone().and_then(|namespace| told(Some(namespace)));
         matches!(own.or_else(|| told(None)), Some(Ok(())))
+    }
+
+    /// The same without single machines: controllers make and delete them all the time, so a cluster is not asked for them, and
+    /// what they name, their templates do.
+    pub(super) fn without_machines(mut self) -> Self {
+        let single = cluster::makers().iter().filter(|maker| maker.belongs == Belongs::Machine);
+        self.listed.extend(single.map(|maker| (maker.group_kind(), Ok(()))));
+        self
     }
 
     /// The same where claimants of some kinds do not count, and none was asked for: nobody has to know which there are.

@@ -13,7 +13,7 @@ use alloc::string::String;
 use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
-use crate::capi::cluster::CLUSTERS;
+use crate::capi::cluster::{CLUSTERS, names_cluster};
 use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
@@ -274,7 +274,10 @@ impl Meant {
         let is_whole = part(&["apiVersion"]).is_some() && part(&["kind"]).is_some();
         let kind = kind.or_else(|| is_whole.then_some(said.clone()));
         let mut words = BTreeSet::new();
-        if part(&["metadata", "name"]).is_none() {
+        let is_maker = kind.as_ref().is_some_and(names_cluster);
+        if is_maker {
+            collect(document, &mut words);
+        } else if part(&["metadata", "name"]).is_none() {
             // Values of Secrets are no names.
             const VALUES: [&str; 4] = ["data", "stringData", "spec", "status"];
             for (_, node) in document.entries().iter().filter(|(key, _)| !VALUES.contains(&&**key)) {
@@ -285,7 +288,7 @@ impl Meant {
         let called = |field| Some(pattern(kind.as_ref(), part(&["metadata", field])?));
         Self {
             namespace: called("namespace"),
-            name: called("name"),
+            name: called("name").filter(|_| !is_maker),
             kind,
             words,
             reason: Reason::new(why, "Correct that document: its own finding says what is wrong."),
@@ -307,11 +310,15 @@ impl Meant {
     pub(super) fn by_key(object: &Object) -> Self {
         let ObjectKey { kind, namespace, name, .. } = &object.key;
         let why = format!("the template at {} may be meant to make it", object.origin);
+        let mut words = BTreeSet::new();
+        if names_cluster(kind) {
+            collect(&object.body, &mut words);
+        }
         Self {
             kind: Some(kind.clone()),
             namespace: namespace.as_ref().map(|namespace| pattern(Some(kind), namespace.as_str())),
-            name: Some(pattern(Some(kind), name.as_str())),
-            words: BTreeSet::new(),
+            name: Some(pattern(Some(kind), name.as_str())).filter(|_| !names_cluster(kind)),
+            words,
             reason: Reason::new(why, "Render the template."),
         }
     }
@@ -344,12 +351,16 @@ impl Meant {
     /// Whether the document could be meant to be an object.
     ///
     /// Without any name it could be every object of a kind of which all objects are looked at: a Credential that lost
-    /// its name is not gone. Of other kinds it could be only those whose names stand in it.
+    /// its name is not gone. Of other kinds it could be only those whose names stand in it. What makes machines is looked for
+    /// by the name of its Cluster.
     pub fn may_be(&self, key: &ObjectKey) -> bool {
         let name = key.name.as_str();
         let named = match &self.name {
             Some(pattern) => pattern.fits(name),
-            None => is_listed(&key.kind) || kinds::is_by_configuration(&key.kind) || self.words.contains(name),
+            None => {
+                let is_any = is_listed(&key.kind) || kinds::is_by_configuration(&key.kind);
+                (is_any && !names_cluster(&key.kind)) || self.words.contains(name)
+            }
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)

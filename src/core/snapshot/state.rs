@@ -115,6 +115,13 @@ impl State {
         Some(Unread { source: &self.name, reason: doubt.reason })
     }
 
+    /// Returns true if an object of a kind and a namespace might be unseen that names another one, which has the name of the
+    /// key. Of documents that could not be used, the words tell.
+    pub(super) fn may_hold_naming(&self, key: &ObjectKey) -> bool {
+        let any = Asked { object: None, ..Asked::object(key) };
+        self.doubt(key).is_some() || self.reason(Why::Changing, any).is_some()
+    }
+
     /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
     pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         self.doubts(Asked { kind, namespace, object: None }).next().is_some()

@@ -86,20 +86,36 @@ impl Snapshot {
     }
 
     /// The sources that might hold an unseen object of `kind` in `namespace`, whatever its name: some may provide only objects
-    /// of certain names there.
+    /// of certain names there. No namespace stands for kinds without.
     pub fn all_unread_in<'s>(
         &'s self,
         kind: &'s GroupKind,
-        namespace: &'s Namespace,
+        namespace: Option<&'s Namespace>,
     ) -> impl Iterator<Item = &'s SourceName> {
-        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
+        let may =
+            move |state: &&State| self.may_provide_some(state, kind, namespace) && state.may_hold_kind(kind, namespace);
+        self.sources.iter().filter(may).map(|state| &state.name)
+    }
+
+    /// The sources that might hold an unseen object of `kind` in `namespace` that names another one there: a document that
+    /// could not be used counts only if that name stands in it.
+    pub fn unread_naming(
+        &self,
+        kind: GroupKind,
+        namespace: &Namespace,
+        name: &Name,
+    ) -> impl Iterator<Item = &SourceName> {
+        let key = ObjectKey::new(kind, Some(namespace.clone()), name.clone());
         let may = move |state: &&State| {
-            let is_named = |it: &ProvidedObjects| it.kind == *kind && it.namespace.as_ref() == Some(namespace);
-            let provides = &state.provides;
-            (provides.admits(&key, &self.system_namespace) || provides.objects.iter().any(is_named))
-                && state.may_hold_kind(kind, Some(namespace))
+            self.may_provide_some(state, &key.kind, key.namespace.as_ref()) && state.may_hold_naming(&key)
         };
         self.sources.iter().filter(may).map(|state| &state.name)
+    }
+
+    fn may_provide_some(&self, state: &State, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
+        let is_named = |it: &ProvidedObjects| it.kind == *kind && it.namespace.as_ref() == namespace;
+        state.provides.admits(&key, &self.system_namespace) || state.provides.objects.iter().any(is_named)
     }
 
     fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {

@@ -214,6 +214,25 @@ fn told(desk: &Desk) -> String {
     text
 }
 
+/// A role with few rights is refused what it asks of a namespace that is missing. What stands in the system namespace needs no
+/// other one.
+#[test]
+fn a_namespace_of_clusterctl_that_is_missing_leaves_nothing_unread() {
+    let cases = of_stage("closure");
+    let name = "controller-namespace-behind-the-system-namespace.yaml";
+    let case = cases.iter().find(|case| case.path.ends_with(name)).expect("the case is there");
+    let verdict = |namespace: &str| {
+        let refused = |key: &ObjectKey| key.namespace.as_ref().is_some_and(|own| own.as_str() == namespace);
+        let (desk, _) = asked(&case.worlds[0], &refused);
+        let heard = desk.heard(&"eu".into());
+        let help = heard[0].findings.iter().map(|found| found.help.to_string()).collect::<Vec<_>>().join(" ");
+        (heard[0].verdict, help)
+    };
+    assert_eq!(verdict("capv-system").0, Verdict::Admitted);
+    let (shut, help) = verdict("kcm-system");
+    assert!(shut == Verdict::Broken && help.contains("controllerNamespace"), "{help}");
+}
+
 #[test]
 fn the_cases_read_the_same_asked_or_as_a_whole() {
     let (mut compared, mut mixed) = (0, 0);
@@ -237,12 +256,14 @@ fn the_cases_read_the_same_asked_or_as_a_whole() {
                 let slips = slips || unclear.into_iter().any(|matched| matched.unclear.is_some());
                 // No cluster has an object twice, or one that is no object or of no kind; it serves what its CRDs say.
                 let crds = world.documents.iter().any(|d| d.node.str_at(&["kind"]) == Some("CustomResourceDefinition"));
+                // No cluster is asked for single Machines.
+                let machines = world.documents.iter().any(|d| d.node.str_at(&["kind"]) == Some("Machine"));
                 // Nobody looks into a region that there is not.
                 let strays = world.documents.iter().any(|d| {
                     let name = d.node.str_at(&["metadata", "name"]).unwrap_or_default();
                     d.node.str_at(&["kind"]) == Some("RegionFacts") && !fleet.regions.contains_key(&Region::from(name))
                 });
-                if twice || crds || slips || strays || !world.incomplete.is_empty() {
+                if twice || crds || slips || strays || machines || !world.incomplete.is_empty() {
                     continue;
                 }
                 compared += 1;

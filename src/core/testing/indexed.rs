@@ -41,7 +41,7 @@ fn index(fleet: &Fleet, world: &Scene) -> (Snapshot, Vec<Finding>, Aside) {
 }
 
 /// Puts contents of a reading aside, by the numbers of their documents.
-pub(super) fn put_aside(fleet: &Fleet, source: &Source, reading: &mut Reading) -> Vec<Standing> {
+pub(crate) fn put_aside(fleet: &Fleet, source: &Source, reading: &mut Reading) -> Vec<Standing> {
     let mut aside = Vec::new();
     let index = Index::new(fleet, source, RunKey::new(&[7; 32]).unwrap());
     for (document, origin) in core::mem::take(&mut reading.documents) {

@@ -129,7 +129,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         // Where nobody looked, or rules are to suffice for tomorrow's Clusters, any kind may stand behind one.
         let any = if secrets == Secrets::Namespaces { inquiry::any_behind(fleet) } else { Vec::new() };
         let behind = behind.iter().cloned().chain(any).collect::<BTreeSet<_>>();
-        listed.extend(behind.into_iter().map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
+        listed.extend(behind.into_iter().filter_map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
         listed.extend(ruled.iter().cloned());
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
         let is_listed = inquiry::has_namespaces(fleet, source);

@@ -114,7 +114,7 @@ pub(super) fn list_behind(
     let kinds = inquiry::behind_all(fleet, documents(readings, clusters));
     side_by_side(surveyor, clusters, |(index, source), live| {
         for kind in &kinds {
-            let listed = inquiry::listed_behind(fleet, &source.provides, kind.clone());
+            let Some(listed) = inquiry::listed_behind(fleet, &source.provides, kind.clone()) else { continue };
             if let Err(error) = list(surveyor, live, index, &listed, times)? {
                 surveyor.unless_trusted(source, error)?;
             }

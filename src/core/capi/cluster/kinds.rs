@@ -1,7 +1,6 @@
 //! The kinds that stand behind a Cluster: which are known, and which one was probably meant by another.
 
-use super::super::naming::{CONTROL_PLANES, ClusterKind};
-use super::super::rules::GROUP;
+use super::super::naming::ClusterKind;
 use super::super::{aws, azure, gcp, hetzner, kubevirt, nutanix, oci, openstack, others, proxmox, secrets, vsphere};
 use crate::name::GroupKind;
 use crate::nearest::edits;
@@ -10,7 +9,7 @@ use crate::nearest::edits;
 pub const CLUSTERS: &str = "cluster.x-k8s.io";
 
 /// What ends the kind of a template.
-const TEMPLATE: &str = "Template";
+pub(super) const TEMPLATE: &str = "Template";
 
 /// Every kind that is known.
 pub fn kinds() -> impl Iterator<Item = &'static ClusterKind> {
@@ -22,7 +21,8 @@ pub fn kinds() -> impl Iterator<Item = &'static ClusterKind> {
 
 /// What is known of a kind that a Cluster refers to.
 pub fn known(kind: &GroupKind) -> Option<&'static ClusterKind> {
-    if kind.group != GROUP && kind.group != CONTROL_PLANES {
+    // Most kinds are of other groups.
+    if !kind.group.as_str().ends_with(CLUSTERS) {
         return None;
     }
     kinds().find(|known| known.is(kind))
@@ -50,7 +50,7 @@ pub fn meant_template(kind: &GroupKind) -> Option<GroupKind> {
     meant_among(kind, kinds().map(template_kind))
 }
 
-fn meant_among(kind: &GroupKind, known: impl Iterator<Item = GroupKind>) -> Option<GroupKind> {
+pub(super) fn meant_among(kind: &GroupKind, known: impl Iterator<Item = GroupKind>) -> Option<GroupKind> {
     let is_of_capi = kind.group.as_str().ends_with(CLUSTERS);
     let between = |known: &GroupKind| {
         let name = edits(kind.kind.as_str(), known.kind.as_str())?;
@@ -72,13 +72,4 @@ pub fn cluster_kind() -> GroupKind {
 /// The kind of the classes that Clusters can be made from.
 pub fn class_kind() -> GroupKind {
     GroupKind::new(CLUSTERS, "ClusterClass")
-}
-
-/// Whether a field of `spec` says something of what a Cluster names: of a Cluster, a ClusterClass, a template, or an
-/// object behind one.
-pub fn is_read_of_spec(field: &str) -> bool {
-    const OF_CLUSTERS: [&str; 7] =
-        ["infrastructureRef", "controlPlaneRef", "topology", "infrastructure", "controlPlane", "patches", "template"];
-    OF_CLUSTERS.contains(&field)
-        || kinds().flat_map(|kind| kind.names).any(|naming| naming.field.get(1) == Some(&field))
 }

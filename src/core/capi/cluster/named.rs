@@ -46,7 +46,7 @@ pub fn names(known: &ClusterKind, body: &Node, own: &Namespace) -> Result<Vec<Na
     check_fields(&mut reading, body, &mut String::new(), &fields);
     let (mut found, mut told) = (Vec::new(), BTreeSet::new());
     for naming in known.names {
-        let mut places = Places { found: Vec::new(), lacks: false, lacks_last: false };
+        let mut places = Places::new();
         collect(&mut reading, body, &mut String::new(), naming.field, &mut places);
         if places.lacks {
             match naming.without {
@@ -88,12 +88,18 @@ pub fn shown(known: &ClusterKind, named: &Named) -> String {
 }
 
 /// What stands where something is named.
-struct Places<'n> {
-    found: Vec<&'n Node>,
+pub(super) struct Places<'n> {
+    pub(super) found: Vec<&'n Node>,
     /// Whether nothing stands in some place.
     lacks: bool,
     /// Whether a map that it would stand in is there.
     lacks_last: bool,
+}
+
+impl Places<'_> {
+    pub(super) fn new() -> Self {
+        Places { found: Vec::new(), lacks: false, lacks_last: false }
+    }
 }
 
 /// Does something one step further on the way to a field, and shows the step in the path.
@@ -113,7 +119,7 @@ const LIST: &str = "[]";
 
 /// Tells which keys on the way to the fields are nearly those that lead there: who mistypes a field means to name
 /// something.
-fn check_fields(reading: &mut Reading, node: &Node, at: &mut String, fields: &[&[&str]]) {
+pub(super) fn check_fields(reading: &mut Reading, node: &Node, at: &mut String, fields: &[&[&str]]) {
     let mut nexts: Vec<&str> = Vec::new();
     for next in fields.iter().filter_map(|field| field.first()) {
         if !nexts.contains(next) {
@@ -136,7 +142,13 @@ fn check_fields(reading: &mut Reading, node: &Node, at: &mut String, fields: &[&
 }
 
 /// The nodes at a path; `null` counts as absent, and what cannot be on the way is a fault.
-fn collect<'n>(reading: &mut Reading, node: &'n Node, at: &mut String, path: &[&str], places: &mut Places<'n>) {
+pub(super) fn collect<'n>(
+    reading: &mut Reading,
+    node: &'n Node,
+    at: &mut String,
+    path: &[&str],
+    places: &mut Places<'n>,
+) {
     match (path.split_first(), node) {
         (None, Node::Null) => (places.lacks, places.lacks_last) = (true, true),
         (Some(_), Node::Null) => places.lacks = true,

@@ -1,5 +1,6 @@
 //! What a Cluster refers to: its infrastructure, its control plane, or the ClusterClass that makes them.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::reading::{Reading, Referred};
@@ -17,6 +18,10 @@ pub struct ClusterSpec {
     pub has_infrastructure: bool,
     /// The ClusterClass that it is made from: its namespace, if it says one, and its name.
     pub class: Option<(Option<Namespace>, Name)>,
+    /// The classes of workers that its topology has machines of.
+    pub workers: BTreeSet<Name>,
+    /// The names of the failure domains that its topology places machines in.
+    pub domains: BTreeSet<Name>,
 }
 
 /// The field of a Cluster that names its infrastructure.
@@ -65,7 +70,29 @@ pub fn read(body: &Node, own: &Namespace) -> Result<ClusterSpec, Vec<Fault>> {
     }
     let class = class(&mut reading, body);
     let has_infrastructure = refers_to.iter().any(|to| to.field == INFRASTRUCTURE);
-    reading.settle(ClusterSpec { refers_to, has_infrastructure, class })
+    let (mut workers, mut domains) = (BTreeSet::new(), BTreeSet::new());
+    read_workers(&mut reading, body, &mut workers, &mut domains);
+    reading.settle(ClusterSpec { refers_to, has_infrastructure, class, workers, domains })
+}
+
+/// Reads which classes of workers a topology has machines of, and in which failure domains.
+fn read_workers(reading: &mut Reading, body: &Node, workers: &mut BTreeSet<Name>, domains: &mut BTreeSet<Name>) {
+    const AT: &str = "spec.topology.workers";
+    const KINDS: [&str; 2] = ["machineDeployments", "machinePools"];
+    const FIELDS: [&str; 5] = ["name", "class", "failureDomain", "failureDomains", "replicas"];
+    let Some(node) = body.at(&["spec", "topology", "workers"]) else { return };
+    reading.mistyped(node, AT, &KINDS);
+    for kind in KINDS {
+        let at = format!("{AT}.{kind}[]");
+        for item in reading.faults.items(node, AT, &[kind]) {
+            reading.mistyped(item, &at, &FIELDS);
+            let class = reading.faults.needed(item, &at, &["class"]);
+            workers.extend(class.map(Name::from));
+            domains.extend(reading.faults.text(item, &at, &["failureDomain"]).map(Name::from));
+            let several = reading.faults.items(item, &at, &["failureDomains"]).iter();
+            domains.extend(several.filter_map(Node::as_str).map(Name::from));
+        }
+    }
 }
 
 fn class(reading: &mut Reading, body: &Node) -> Option<(Option<Namespace>, Name)> {

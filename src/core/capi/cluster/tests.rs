@@ -5,7 +5,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::super::naming::{Choices, ClusterKind, Form, Naming, Within, Without};
-use super::{MOST_NAMED, kinds, known, meant, names, of_made, read, templates};
+use super::machines::{makers, makes};
+use super::{MOST_NAMED, kinds, known, machines, meant, names, of_made, read, templates};
 use crate::finding::{Code, Fault};
 use crate::name::GroupKind;
 use crate::node::Node;
@@ -66,7 +67,7 @@ fn merged(a: Node, b: Node) -> Node {
 }
 
 fn every() -> impl Iterator<Item = (&'static ClusterKind, &'static Naming)> {
-    kinds().flat_map(|known| known.names.iter().map(move |naming| (known, naming)))
+    kinds().chain(machines()).flat_map(|known| known.names.iter().map(move |naming| (known, naming)))
 }
 
 fn told(known: &ClusterKind, body: &Node) -> Result<usize, Vec<Fault>> {
@@ -329,4 +330,40 @@ fn a_template_that_says_nothing_is_no_template() {
     ] {
         assert_eq!(of_made(&object(body)).is_ok(), is_fine, "{body}");
     }
+}
+
+/// An object that makes machines names its Cluster and their template; a letter less is no absent field, wherever it stands.
+#[test]
+fn a_mistyped_field_of_what_makes_machines_is_never_an_absent_one() {
+    let template = "{apiVersion: infrastructure.cluster.x-k8s.io/v1, kind: VSphereMachineTemplate, name: t}";
+    let mut tried = 0;
+    for maker in makers() {
+        let is_own = maker.names_cluster();
+        for path in maker.fields().filter(|path| path.iter().any(|key| key.starts_with("infrastructure"))) {
+            let whole = |path: &[&str]| {
+                let named = if is_own { object("{spec: {clusterName: c}}") } else { object("{}") };
+                merged(named, object(&at_path(path, template)))
+            };
+            let said = makes(maker, &whole(path));
+            assert_eq!((said.machines.len(), said.faults.len()), (1, 0), "{} {path:?} {:?}", maker.kind, said.faults);
+            assert_eq!(!said.clusters.is_empty(), is_own, "{}", maker.kind);
+            for step in 1..path.len() {
+                let mut short = String::from(path[step]);
+                short.pop();
+                let mut typed = path.to_vec();
+                typed[step] = &short;
+                let faults = makes(maker, &whole(&typed)).faults;
+                let is_told = faults.iter().any(|fault| fault.code == Code::Mistyped);
+                assert!(is_told, "{} {typed:?} {faults:?}", maker.kind);
+                tried += 1;
+            }
+        }
+        if is_own {
+            // Any name in it may be that of the Cluster.
+            let said = makes(maker, &object("{spec: {clusterNme: c, template: {metadata: {labels: {of: d}}}}}"));
+            assert_eq!(said.clusters, ["c".into(), "d".into()].into(), "{}", maker.kind);
+            assert_eq!(said.faults[0].code, Code::Mistyped, "{}", maker.kind);
+        }
+    }
+    assert!(tried > 50, "{tried}");
 }

@@ -2,27 +2,35 @@
 //!
 //! What one object says is worked out once, however many Clusters refer to it.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::{NamedBy, Start};
+use super::makers::Makers;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::{Fleet, Grant, Granted, grants_for};
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, SourceName};
+use crate::node::Node;
 use crate::object::{Object, findings_of};
 use crate::snapshot::{Lookup, Snapshot};
 
+/// The templates of a ClusterClass, or its faults.
+type Templates = Result<Vec<Templated>, Vec<Fault>>;
+
 /// What is known of the objects behind Clusters.
 pub(super) struct Behind<'a> {
-    fleet: &'a Fleet,
-    snapshot: &'a Snapshot,
+    pub(super) fleet: &'a Fleet,
+    pub(super) snapshot: &'a Snapshot,
     /// What objects and templates name, by key, and by the namespace of the Clusters that use them.
     named: BTreeMap<(ObjectKey, Namespace), Result<Vec<Named>, Vec<Fault>>>,
-    classes: BTreeMap<ObjectKey, Result<Vec<Templated>, Vec<Fault>>>,
+    classes: BTreeMap<ObjectKey, Arc<Templates>>,
+    /// The objects that make the machines of Clusters.
+    pub(super) makers: Option<Arc<Makers<'a>>>,
 }
 
 /// One Cluster that is looked at.
@@ -37,11 +45,15 @@ pub(super) struct Looked<'a> {
     pub(super) findings: Vec<Finding>,
     /// What is named.
     pub(super) starts: Vec<Start>,
+    /// The same, to be found.
+    pub(super) roots: BTreeSet<Root>,
+    /// The sources that have the Cluster.
+    pub(super) sources: Vec<&'a SourceName>,
 }
 
 impl<'a> Behind<'a> {
     pub(super) fn new(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Self {
-        Self { fleet, snapshot, named: BTreeMap::new(), classes: BTreeMap::new() }
+        Self { fleet, snapshot, named: BTreeMap::new(), classes: BTreeMap::new(), makers: None }
     }
 
     /// Looks at everything behind a Cluster.
@@ -53,12 +65,16 @@ impl<'a> Behind<'a> {
     }
 
     fn follow(&mut self, looked: &mut Looked<'_>, spec: &ClusterSpec) {
+        let mut with_machines = None;
         for referred in &spec.refers_to {
             let Some(known) = looked.known(referred, cluster::known(&referred.kind)) else { continue };
             let namespace = Some(looked.by.namespace().clone());
             let key = ObjectKey::new(referred.kind.clone(), namespace, referred.name.clone());
             if let Some(object) = self.look_up(looked, &key, &format!("spec.{}", referred.field)) {
                 self.take(looked, known, object, false);
+                if referred.field == cluster::INFRASTRUCTURE {
+                    with_machines = Some((known, &object.body));
+                }
             }
         }
         let infrastructure = spec.refers_to.iter().find(|to| to.field == cluster::INFRASTRUCTURE);
@@ -78,9 +94,13 @@ impl<'a> Behind<'a> {
                 let namespace = namespace.clone().unwrap_or_else(|| looked.by.namespace().clone());
                 let key = ObjectKey::new(cluster::class_kind(), Some(namespace), name.clone());
                 if self.may_read(looked, &key) {
-                    self.of_class(looked, &key);
+                    self.of_class(looked, &key, spec);
                 }
             }
+        }
+        // An identity that the Cluster itself names is never one of its machines'.
+        if let Some((known, body)) = with_machines {
+            self.of_machines(looked, known, body, spec, BTreeSet::new());
         }
     }
 
@@ -107,7 +127,7 @@ impl<'a> Behind<'a> {
     }
 
     /// An object that another one names in a field.
-    fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
+    pub(super) fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
         let finding = match self.snapshot.look_up(key) {
             Lookup::Found(object) => {
                 let describes = |of: &Object| self.fleet.described_by(&of.origin.source).is_some();
@@ -149,8 +169,20 @@ impl<'a> Behind<'a> {
     }
 
     /// Takes what an object names, or what is made from a template.
-    fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
-        let own = looked.by.namespace();
+    pub(super) fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
+        let own = looked.by.namespace().clone();
+        self.take_from(looked, known, object, is_template, &own);
+    }
+
+    /// Takes the same; where the object says no namespace, `own` counts.
+    pub(super) fn take_from(
+        &mut self,
+        looked: &mut Looked<'_>,
+        known: &ClusterKind,
+        object: &'a Object,
+        is_template: bool,
+        own: &Namespace,
+    ) {
         let named = self.named.entry((object.key.clone(), own.clone())).or_insert_with(|| {
             let body = if is_template { cluster::of_made(&object.body)? } else { &object.body };
             cluster::names(known, body, own)
@@ -164,7 +196,7 @@ impl<'a> Behind<'a> {
             let Named { kind, version, name, namespace, entries, field: _, by_default } = named.clone();
             let root = Root { kind, version, name, namespace };
             // Infrastructure and control plane may well name the same.
-            if !looked.starts.iter().any(|start| start.root == root) {
+            if looked.roots.insert(root.clone()) {
                 let named_by = NamedBy::Object(object.key.clone());
                 looked.starts.push(Start { root, field, entries, by_default, named_by });
             }
@@ -172,39 +204,66 @@ impl<'a> Behind<'a> {
     }
 
     /// Takes what the templates of a ClusterClass name, unless a patch may write that.
-    fn of_class(&mut self, looked: &mut Looked<'_>, key: &ObjectKey) {
+    fn of_class(&mut self, looked: &mut Looked<'_>, key: &ObjectKey, spec: &ClusterSpec) {
         let Some(class) = self.look_up(looked, key, "spec.topology") else { return };
-        let read = self.classes.entry(key.clone()).or_insert_with(|| cluster::templates(&class.body));
-        let templates = match read {
-            Ok(templates) => templates.clone(),
+        let read = self.classes.entry(key.clone()).or_insert_with(|| Arc::new(cluster::templates(&class.body)));
+        let read = Arc::clone(read);
+        let templates = match &*read {
+            Ok(templates) => templates,
             Err(faults) => return looked.faults(faults, class),
         };
         let kinds =
             || templates.iter().map(|templated| (&templated.template, cluster::of_template(&templated.template.kind)));
         let infrastructure = kinds().find(|(template, _)| template.field == cluster::OF_INFRASTRUCTURE);
-        if let Some(known) = infrastructure.and_then(|(_, known)| known) {
+        let infrastructure = infrastructure.and_then(|(_, known)| known);
+        if let Some(known) = infrastructure {
             let others: Vec<GroupKind> =
                 kinds().filter_map(|(_, known)| known).map(|known| GroupKind::new(known.group, known.kind)).collect();
             looked.leaves_to(known, others.iter(), &format!("spec.controlPlane of {key}"));
         }
-        for Templated { template, written } in &templates {
+        let mut selecting = &Node::Null;
+        for Templated { template, written, selector_written, .. } in templates {
+            if template.field == cluster::OF_MACHINES {
+                continue;
+            }
             let Some(known) = looked.known(template, cluster::of_template(&template.kind)) else { continue };
             if let Some((patch, field)) = written {
                 let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
                 looked.unknown(&why, class, cure(looked.cluster));
                 continue;
             }
+            if let Some((patch, field)) = selector_written
+                && !self.makers().domains.is_empty()
+            {
+                let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
+                looked.unknown(&why, class, cure(looked.cluster));
+            }
             let key = ObjectKey::new(template.kind.clone(), key.namespace.clone(), template.name.clone());
             let field = format!("spec.{} of the ClusterClass", template.field);
             if let Some(object) = self.look_up(looked, &key, &field) {
                 self.take(looked, known, object, true);
+                if template.field == cluster::OF_INFRASTRUCTURE {
+                    selecting = cluster::of_made(&object.body).unwrap_or(selecting);
+                }
             }
+        }
+        if let Some(known) = infrastructure.filter(|known| !known.machines.is_empty()) {
+            let domains = self.of_class_machines(looked, class, known, templates, spec);
+            self.of_machines(looked, known, selecting, spec, domains);
         }
     }
 }
 
+impl<'a> Looked<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot, by: &'a Claimant, cluster: &'a Object, region: &'a Region) -> Self {
+        let sources = snapshot.agreeing(&cluster.key).map(|copy| &copy.origin.source).collect();
+        let (findings, starts, roots) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { by, region, cluster, findings, starts, roots, sources }
+    }
+}
+
 impl Looked<'_> {
-    fn faults(&mut self, faults: &[Fault], object: &Object) {
+    pub(super) fn faults(&mut self, faults: &[Fault], object: &Object) {
         self.findings.extend(findings_of(faults, object));
     }
 
@@ -249,7 +308,7 @@ impl Looked<'_> {
     }
 
     /// The identity cannot be told; `at` is the object that makes it so.
-    fn unknown(&mut self, why: &str, at: &Object, help: String) {
+    pub(super) fn unknown(&mut self, why: &str, at: &Object, help: String) {
         let cluster = &self.cluster.key;
         let finding =
             Finding::new(Code::ClusterIdentityUnknown, format!("which identity {cluster} uses is unknown: {why}"));
@@ -258,7 +317,7 @@ impl Looked<'_> {
 }
 
 /// What helps where the sources do not tell the identity of a Cluster.
-fn cure(cluster: &Object) -> String {
+pub(super) fn cure(cluster: &Object) -> String {
     format!(
         "Read the Cluster from its live cluster, if a ClusterClass made it; or name the identity under `clusters` of the \
          region: `{{name: {}, identityRef: {{apiVersion: …, kind: …, name: …}}}}`.",

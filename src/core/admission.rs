@@ -12,9 +12,9 @@ mod sought;
 
 use alloc::vec::Vec;
 
-use crate::capi::{self, Admits};
+use crate::capi::Admits;
 use crate::finding::{Code, Finding};
-use crate::name::{Namespace, ObjectKey, SourceName, spelt};
+use crate::name::{ObjectKey, SourceName, spelt};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
@@ -102,22 +102,17 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
             _ => {}
         }
     } else if let Some(referrer) = sought.namer.referrer().filter(|referrer| is_identity(referrer))
-        && is_of_controller(world, asker, sought.read, referrer)
+        && is_of_controller(world, sought.read, referrer)
     {
         return Some(if asker.is_handed_out { Rule::Managed } else { Rule::ThroughIdentity });
     }
     is_granted(world, asker, sought).then_some(Rule::Grant)
 }
 
-/// Returns true if the controller of an identity's kind may read a Secret where it stands, beside the system namespace: also
-/// one that was there, so that what is published of it stays.
-fn is_of_controller(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, identity: &ObjectKey) -> bool {
-    let said = world.fleet.controllers.get(&identity.kind).map(Namespace::as_str);
-    let by_default = || capi::controller_namespace(&identity.kind).filter(|_| !asker.by.is_credential());
-    let namespace = said.or_else(by_default);
-    read.kind.is_secret()
-        && read.namespace.as_ref().map(Namespace::as_str) == namespace
-        && world.snapshot.is_trusted(world.fleet, read)
+/// Returns true if an identity names a Secret without its namespace: then the configuration alone chooses that, now or when what
+/// is published was read.
+fn is_of_controller(world: &World<'_>, read: &ObjectKey, identity: &ObjectKey) -> bool {
+    read.kind.is_secret() && !world.facts.definitions.say_namespaces(&identity.kind)
 }
 
 /// Whether a grant opens an object. One to a whole closure does not open what is named where one region's Clusters are

@@ -73,7 +73,7 @@ pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
 pub use setting::{Bytes, Percent, Seconds};
 pub use severity::LevelWord;
-pub use source::{Decryption, ProvidedObjects, Provides, Source, SourcePlace};
+pub use source::{Decryption, Guarded, ProvidedObjects, Provides, Source, SourcePlace};
 
 /// The resolved configuration.
 #[derive(Clone, Debug)]
@@ -92,6 +92,8 @@ pub struct Fleet {
     pub kinds: BTreeMap<GroupKind, ExtraKind>,
     /// Where controllers read the Secrets that identities of a kind name without a namespace.
     pub controllers: Controllers,
+    /// The namespaces that take a source with `clusterScoped`. No key of the configuration.
+    pub guarded: Guarded,
     /// Labels and annotations to keep.
     pub keep: file::Keep,
     /// By which labels this run selects Credentials, so that those are read. No key of the configuration.
@@ -152,7 +154,7 @@ impl Fleet {
     /// Whether a source may provide an object; true of a source that the configuration does not know.
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
         let known = self.sources.iter().find(|known| known.name == *source);
-        known.is_none_or(|source| source.provides.admits(key, &self.system_namespace))
+        known.is_none_or(|source| source.provides.admits(key, &self.guarded))
     }
 
     /// The group of guest clusters that a claimant is, if the configuration has it.
@@ -170,7 +172,7 @@ impl Fleet {
     pub fn own_source(&self, namespace: &Namespace) -> Option<&SourceName> {
         let is_own = |source: &&Source| {
             let Provides { namespaces, cluster_scoped, .. } = &source.provides;
-            !cluster_scoped && *namespace != self.system_namespace && namespaces.matches(namespace.as_str())
+            !cluster_scoped && !self.guarded.contains(namespace) && namespaces.matches(namespace.as_str())
         };
         let own = || self.sources.iter().filter(is_own);
         own().find(|source| source.region.is_none()).or_else(|| own().next()).map(|source| &source.name)

@@ -103,7 +103,7 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
         // Where nothing could come of it, nothing is asked.
         let may_provide = |namespace: &&&Namespace| {
             let any = ObjectKey::new(kind.clone(), Some((**namespace).clone()), Name::from(""));
-            provides.admits(&any, &fleet.system_namespace)
+            provides.admits(&any, &fleet.guarded)
         };
         let asked: Vec<Namespace> = asked.iter().filter(may_provide).map(|namespace| (*namespace).clone()).collect();
         if asked.is_empty() {
@@ -148,13 +148,13 @@ fn behind_machines(known: &'static ClusterKind) -> impl Iterator<Item = GroupKin
     let makers = makers.filter(|maker| matches!(maker.belongs, Belongs::ByName | Belongs::Made)).map(Maker::group_kind);
     // A MachinePool refers to its pool, and to no template of it.
     let pools = known.machines.iter().filter(|machine| machine.kind.ends_with("Pool"));
-    let pools = pools.map(|pool| GroupKind::new(pool.group, pool.kind));
+    let pools = pools.map(|pool| pool.group_kind());
     makers.chain(pools).chain(named_by_machines(known))
 }
 
 /// The kinds of templates and of failure domains that may name an identity of machines.
 fn named_by_machines(known: &'static ClusterKind) -> impl Iterator<Item = GroupKind> {
-    let domains = known.domains.into_iter().map(|domain| GroupKind::new(domain.group, domain.kind));
+    let domains = known.domains.into_iter().map(|domain| domain.group_kind());
     known.machines.iter().map(cluster::template_kind).chain(domains)
 }
 
@@ -187,7 +187,7 @@ pub fn behind_all<'a>(
 /// The kinds of which nobody knows before Clusters are read whether some stand behind one.
 pub fn any_behind(fleet: &Fleet) -> Vec<GroupKind> {
     let of_objects = cluster::kinds().filter(|known| !known.names.is_empty());
-    let of_objects = of_objects.map(|known| GroupKind::new(known.group, known.kind));
+    let of_objects = of_objects.map(|known| known.group_kind());
     let machines = cluster::kinds().filter(|known| !known.machines.is_empty()).flat_map(behind_machines);
     let control_planes = cluster::makers().iter().filter(|maker| maker.belongs == Belongs::ControlPlane);
     let all = of_objects.chain(machines).chain(control_planes.map(Maker::group_kind));
@@ -219,15 +219,6 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
         let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
         kind_of(document).is(K0RDENT, "AccessManagement") && rules.iter().any(selects)
     })
-}
-
-/// The namespaces in which controllers read the Secrets that identities name without one: as the configuration says, and for
-/// Clusters without Credential those of clusterctl.
-pub fn namespaces_of_controllers(fleet: &Fleet) -> impl Iterator<Item = Namespace> {
-    let kinds = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
-    let kinds = kinds.filter(|kind| fleet.names_clusters() && !fleet.controllers.contains_key(kind));
-    let by_default = kinds.filter_map(|kind| capi::controller_namespace(&kind)).map(Namespace::from);
-    fleet.controllers.values().cloned().chain(by_default)
 }
 
 /// The API groups whose kinds closures may ask for, besides the core group.

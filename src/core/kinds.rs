@@ -417,7 +417,7 @@ pub fn is_published(kind: &GroupKind) -> bool {
 /// The kinds that may be published, whatever the configuration adds.
 pub fn published() -> impl Iterator<Item = GroupKind> {
     let core = all().filter(|known| known.published).map(|known| GroupKind::new(known.group, known.kind));
-    core.chain(capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)))
+    core.chain(capi::all().map(|rules| rules.group_kind()))
 }
 
 /// The kinds whose objects make claims.

@@ -169,9 +169,8 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     let mut namespaces: BTreeSet<Namespace> = named.into_iter().collect();
     namespaces.extend(asked.keys().filter(|key| can_exist(key)).filter_map(|key| key.namespace.clone()));
     if secrets == Secrets::Namespaces && source.provides.cluster_scoped {
-        // References without a namespace of their own lead to the system namespace.
-        namespaces.insert(fleet.system_namespace.clone());
-        namespaces.extend(controllers(fleet, source));
+        // References without a namespace of their own lead to the system namespace, or to that of a controller.
+        namespaces.extend(fleet.guarded.iter().cloned());
     }
     let reached = reached(terms);
     for namespace in namespaces {
@@ -188,12 +187,6 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     }
     places.retain(|_, rules| !rules.is_empty());
     places
-}
-
-/// The namespaces in which controllers read Secrets, beside the system namespace.
-fn controllers(fleet: &Fleet, source: &Source) -> impl Iterator<Item = Namespace> {
-    let by_default = inquiry::namespaces_of_controllers(fleet);
-    by_default.filter(|it| source.provides.has_namespace(it, &fleet.system_namespace))
 }
 
 /// The rules for a kind that is listed. Of kinds that are published only metadata is: those that a ResourceSyncRule may take
@@ -297,7 +290,7 @@ fn identity_kinds(
         }
         Secrets::Namespaces => {
             let built_in = capi::all().filter(|rules| rules.scope == scope);
-            let built_in = built_in.map(|rules| GroupKind::new(rules.group, rules.kind));
+            let built_in = built_in.map(|rules| rules.group_kind());
             let extra = terms.fleet.kinds.iter().filter(|(_, extra)| extra.scope == scope);
             // Templates make sets on the management cluster, where somebody else may have the names.
             let is_regional = terms.fleet.is_regional(terms.source);

@@ -39,10 +39,10 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use crate::capi::cluster::of_machines;
-use crate::config::{Fleet, Source};
+use crate::config::{Fleet, Guarded, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, ReadAt, SourceName};
+use crate::name::{GroupKind, Name, ObjectKey, ReadAt, SourceName};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of, unrendered};
 use crate::unread_words::UnreadWords;
@@ -154,7 +154,8 @@ pub struct Snapshot {
 pub struct Base {
     objects: Objects,
     sources: Vec<State>,
-    system_namespace: Namespace,
+    /// As the configuration has it.
+    guarded: Guarded,
     /// The scopes that were learnt.
     pub scopes: Scopes,
     /// The CustomResourceDefinitions in the sources, by the kind that they define.
@@ -447,7 +448,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
             // Nothing follows from one, so nothing is said of one that cannot be used.
             None if of_machines(&kind).is_some()
                 && let Ok(object) = admit(document.clone(), origin.clone(), scopes, default, fleet)
-                && source.provides.admits(&object.key, &fleet.system_namespace) =>
+                && source.provides.admits(&object.key, &fleet.guarded) =>
             {
                 Weighed::Idle(Box::new(object))
             }
@@ -463,7 +464,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
         }
     }
     match admit(document, origin.clone(), scopes, default, fleet) {
-        Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
+        Ok(mut object) if source.provides.admits(&object.key, &fleet.guarded) => {
             let template = unrendered_key(&mut object).map(|(finding, could_be)| {
                 told.push(finding);
                 Box::new(could_be)
@@ -603,7 +604,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             if let Some(reason) = document.trouble.as_ref().filter(|_| fleet.lists(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-                    Ok(object) if !source.provides.admits(&object.key, &fleet.system_namespace) => {
+                    Ok(object) if !source.provides.admits(&object.key, &fleet.guarded) => {
                         if !kind.is_namespace() {
                             findings.push(not_provided(source, &object.key, origin));
                         }
@@ -630,7 +631,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             }
             let origin = document.origin.clone();
             match admit(document.document, document.origin, scopes, source.default_namespace.as_ref(), fleet) {
-                Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
+                Ok(mut object) if source.provides.admits(&object.key, &fleet.guarded) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
                     FaultLine::note(&lines, &mut object);
                     match document.trouble {
@@ -672,11 +673,11 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     }
     home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);
-    let system_namespace = fleet.system_namespace.clone();
+    let guarded = fleet.guarded.clone();
     let base = Base {
         objects,
         sources: states,
-        system_namespace,
+        guarded,
         scopes: known.scopes,
         made: AllMade::default(),
         definitions,

@@ -256,7 +256,7 @@ impl<'a> World<'a> {
 
     /// Decides if some grant to a namespace of a source, or to a claimant there, names an object.
     pub fn granting_to(&self, source: &Source, region: &Region, object: &ObjectKey) -> Granting<'a> {
-        let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &self.fleet.system_namespace);
+        let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &self.fleet.guarded);
         let is_theirs = |grant: &&Grant| match (&grant.from, &grant.to) {
             (Grantee::Namespace(namespace), Granted::Object(key)) => key == object && is_own(namespace),
             (Grantee::Claimant(by), Granted::Object(key)) => key == object && is_own(by.namespace()),

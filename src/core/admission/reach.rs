@@ -63,7 +63,7 @@ pub fn of<'a, 'c>(world: &World<'a>, asker: impl Into<Asker<'c>>, sought: &Sough
         return Reach::Within;
     }
     // In most fleets every source may provide everything, and then it does not matter which of them names the object.
-    let may_provide = |source: &Source| source.provides.admits(sought.read, &world.fleet.system_namespace);
+    let may_provide = |source: &Source| source.provides.admits(sought.read, &world.fleet.guarded);
     if world.fleet.sources.iter().all(may_provide) {
         return Reach::Within;
     }
@@ -153,7 +153,7 @@ impl Reached {
 }
 
 fn of_source(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &Source) -> Reached {
-    if source.provides.admits(read, &world.fleet.system_namespace) {
+    if source.provides.admits(read, &world.fleet.guarded) {
         return Reached::Yes;
     }
     let by_grant = |granting| match granting {
@@ -191,7 +191,7 @@ fn has_claimant(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &
 fn admitted(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> Reached {
     let region = asker.region;
     let admits = |namespace: &Namespace| admits_in(world, region, namespace, identity);
-    let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &world.fleet.system_namespace);
+    let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &world.fleet.guarded);
     let mut is_unseen = false;
     // The claimant's own comes first: most identities admit it, and some list very many.
     let first = core::iter::once(asker.by.namespace().clone());

@@ -168,6 +168,11 @@ impl ClusterKind {
         choices.filter(|choice| choice.group == GROUP).map(|choice| GroupKind::new(choice.group, choice.kind)).collect()
     }
 
+    /// The group and the kind.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(self.group, self.kind)
+    }
+
     /// Whether this is a kind.
     pub(super) fn is(&self, kind: &GroupKind) -> bool {
         kind.kind == self.kind && kind.group == self.group

@@ -2,7 +2,7 @@
 
 use super::shape::Field;
 use super::tenancy::Tenancy;
-use crate::name::Scope;
+use crate::name::{GroupKind, Scope};
 use crate::release::Release;
 
 /// The API group of all built-in identity kinds.
@@ -53,6 +53,13 @@ pub struct KeptSession {
     pub controller: &'static str,
     /// The controllers that make a session anew by themselves.
     pub rebuilt: &'static str,
+}
+
+impl KindRules {
+    /// The group and the kind.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(self.group, self.kind)
+    }
 }
 
 /// Entries that a provider reads of a Secret.

@@ -407,7 +407,7 @@ pub fn untied(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
         clusters.any(|object| snapshot.copies(&object.key).any(|copy| copy.origin.source == source.name))
     };
     let may_have = |source: &Source| match source.place {
-        SourcePlace::Cluster { .. } => source.provides.admits(&there, &fleet.system_namespace),
+        SourcePlace::Cluster { .. } => source.provides.admits(&there, &fleet.guarded),
         _ => has(source),
     };
     let mut untied = fleet.sources.iter().filter(|source| source.region.is_none() && !group.is_told_by(source));

@@ -69,7 +69,8 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
     let folders = file.regions.iter().map(|(name, region)| (name.as_str(), region.folder(name)));
     let output = file.output.clone().resolve(folders, &mut faults);
     let (kinds, controllers) = kind::resolve(&file.kinds, &mut faults);
-    let sources = source::resolve(&file.sources, &file.regions, &kinds, &file.system_namespace, &output, &mut faults);
+    let guarded = kind::guarded(&file.system_namespace, &controllers, &file.regions);
+    let sources = source::resolve(&file.sources, &file.regions, &kinds, &guarded, &output, &mut faults);
     annotations(file.keep_metadata.annotations.patterns(), &mut faults);
     let escrow = escrow(&file.escrow_recipients, &mut faults);
     let whole = Whole { output: &output, texts };
@@ -94,6 +95,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         builtin: Release::parse(&file.provider_interfaces.builtin).ok(),
         kinds,
         controllers,
+        guarded,
         keep: file.keep_metadata.clone(),
         syncs,
         selects_by: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! Sources: where they are and what they may provide.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -92,19 +92,23 @@ impl Show for ProvidedObjects {
     }
 }
 
+/// The namespaces in which controllers read what belongs to all: the system namespace, and those of providers. Who may provide any
+/// namespace provides nothing there.
+pub type Guarded = BTreeSet<Namespace>;
+
 impl Provides {
     /// Returns true if a source may provide an object (DESIGN §2.4).
-    pub fn admits(&self, key: &ObjectKey, system_namespace: &Namespace) -> bool {
+    pub fn admits(&self, key: &ObjectKey, guarded: &Guarded) -> bool {
         let by_place = match &key.namespace {
             None => self.cluster_scoped,
-            Some(namespace) => self.has_namespace(namespace, system_namespace),
+            Some(namespace) => self.has_namespace(namespace, guarded),
         };
         by_place || self.objects.iter().any(|objects| objects.are(&key.kind, key.namespace.as_ref(), key.name.as_str()))
     }
 
     /// Returns true if a source may provide everything in a namespace.
-    pub fn has_namespace(&self, namespace: &Namespace, system_namespace: &Namespace) -> bool {
-        match namespace == system_namespace {
+    pub fn has_namespace(&self, namespace: &Namespace, guarded: &Guarded) -> bool {
+        match guarded.contains(namespace) {
             true => self.cluster_scoped,
             false => self.namespaces.matches(namespace.as_str()),
         }
@@ -555,7 +559,7 @@ pub(super) fn resolve(
     typed: &[SourceFile],
     regions: &BTreeMap<Region, RegionConfig>,
     kinds: &BTreeMap<GroupKind, ExtraKind>,
-    system_namespace: &Namespace,
+    guarded: &Guarded,
     output: &Output,
     faults: &mut Faults,
 ) -> Vec<Source> {
@@ -595,13 +599,13 @@ pub(super) fn resolve(
             }
         }
     }
-    overlaps(&sources, system_namespace, faults);
+    overlaps(&sources, guarded, faults);
     sources
 }
 
 /// Finds objects that two sources may provide, of which at least one names them: each could put its own in the place of
 /// the other's. A source with `clusterScoped` is trusted with all of them.
-fn overlaps(sources: &[Source], system_namespace: &Namespace, faults: &mut Faults) {
+fn overlaps(sources: &[Source], guarded: &Guarded, faults: &mut Faults) {
     for (at, source) in sources.iter().enumerate() {
         let path = FieldPath::root().key("sources").index(at).key("provides").key("objects");
         // Each cluster has ClusterFeatures of its own, whatever others call by the same name.
@@ -618,7 +622,7 @@ fn overlaps(sources: &[Source], system_namespace: &Namespace, faults: &mut Fault
                 // Of two that name the same, the later one is told.
                 let theirs = them.provides.objects.iter().find(is_same).filter(|_| other < at);
                 let by_namespace = objects.namespace.as_ref().is_some_and(|namespace| {
-                    namespace != system_namespace
+                    !guarded.contains(namespace)
                         && !them.provides.cluster_scoped
                         && them.provides.namespaces.matches(namespace.as_str())
                 });

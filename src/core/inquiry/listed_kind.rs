@@ -50,7 +50,8 @@ pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> 
     }
     // Objects of the system namespace come with cluster-scoped ones, and only with them.
     let named = patterns.iter().map(|name| Namespace::from(name.as_str()));
-    let mut namespaces: BTreeSet<Namespace> = named.filter(|name| *name != fleet.system_namespace).collect();
+    let mut namespaces: BTreeSet<Namespace> =
+        named.filter(|name| provides.cluster_scoped || !fleet.guarded.contains(name)).collect();
     if provides.cluster_scoped {
         namespaces.insert(fleet.system_namespace.clone());
     }

@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::listed_kind::{ListedKind, listed_behind};
-use crate::config::{Fleet, Provides};
+use crate::config::{Fleet, Guarded, Provides};
 use crate::kinds::{self, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
@@ -24,16 +24,16 @@ pub struct Ruled {
     /// Where all objects are looked at, by their metadata.
     pub listed: Option<ListedKind>,
     rules: Vec<Rule>,
-    /// What the source may provide, and the system namespace: nothing else of it is read.
-    provides: (Provides, Namespace),
+    /// What the source may provide: nothing else of it is read.
+    provides: (Provides, Guarded),
 }
 
 impl Ruled {
     /// Whether a rule may take an object, as far as its names and labels tell.
     pub fn may_take(&self, key: &ObjectKey, labels: Option<&Node>) -> bool {
-        let (provides, system) = &self.provides;
+        let (provides, guarded) = &self.provides;
         let mut entries = self.rules.iter().flat_map(|rule| &rule.steps).flat_map(|step| &step.matches);
-        provides.admits(key, system) && entries.any(|entry| entry.may_hold(key, labels.unwrap_or(&Node::Null)))
+        provides.admits(key, guarded) && entries.any(|entry| entry.may_hold(key, labels.unwrap_or(&Node::Null)))
     }
 }
 
@@ -84,10 +84,10 @@ pub fn ruled(fleet: &Fleet, provides: &Provides, rules: &[Node]) -> Vec<Ruled> {
         for entry in rules.iter().flat_map(|rule| &rule.steps).flat_map(|step| &step.matches) {
             add(&kind, is_bare, entry, &mut named, &mut places);
         }
-        let system = &fleet.system_namespace;
-        named.retain(|key: &ObjectKey| provides.admits(key, system));
+        let guarded = &fleet.guarded;
+        named.retain(|key: &ObjectKey| provides.admits(key, guarded));
         let listed = places.listed(fleet, provides, &kind, is_bare);
-        Ruled { kind, named, listed, rules, provides: (provides.clone(), system.clone()) }
+        Ruled { kind, named, listed, rules, provides: (provides.clone(), guarded.clone()) }
     };
     by_kind.into_iter().map(ask).filter(|ruled| !ruled.named.is_empty() || ruled.listed.is_some()).collect()
 }
@@ -125,7 +125,7 @@ impl Places {
         let may_provide = |namespace: Option<&Namespace>| {
             let objects = provides.objects.iter().filter(|objects| objects.kind == *kind);
             let any = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
-            provides.admits(&any, &fleet.system_namespace)
+            provides.admits(&any, &fleet.guarded)
                 || objects.into_iter().any(|objects| objects.namespace.as_ref() == namespace)
         };
         if self.is_everywhere {

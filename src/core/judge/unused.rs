@@ -35,7 +35,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
         // A live cluster is asked for machines only where a region takes their Clusters.
         let mut machines = cluster::naming_kind(&identity.key.kind);
         let may_be_named = machines.any(|machine| {
-            let kinds = [GroupKind::new(machine.group, machine.kind), cluster::template_kind(machine)];
+            let kinds = [machine.group_kind(), cluster::template_kind(machine)];
             kinds.iter().any(|kind| world.snapshot.may_lack(kind))
         });
         let help = match may_be_named {
@@ -51,7 +51,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
 }
 
 fn identities<'a>(world: &World<'a>) -> impl Iterator<Item = &'a Object> {
-    let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
+    let of_capi = capi::all().map(|rules| rules.group_kind());
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let snapshot = world.snapshot;
     kinds.into_iter().flat_map(move |kind| snapshot.all(&kind).collect::<Vec<_>>())

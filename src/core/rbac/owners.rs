@@ -90,7 +90,7 @@ fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
         let template = ObjectKey::new(kinds::managed_resource(), None, name.clone());
         let is_own = world.snapshot.agreeing(&template).any(|copy| copy.origin.source == source.name);
         let objects = spec.data.iter().map(|datum| datum.object.clone());
-        let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.system_namespace);
+        let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.guarded);
         objects.filter(|key| provides(key) && (is_own || is_granted((name, spec), key))).collect::<Vec<_>>()
     };
     world.facts.templates.specs.iter().flat_map(of).collect()

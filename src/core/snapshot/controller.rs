@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Lookup, Snapshot};
-use crate::config::{Fleet, Provides, grants_for};
+use crate::config::{Fleet, grants_for};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::{capi, kinds};
@@ -28,13 +28,9 @@ impl Snapshot {
         let Some(own) = by_default(fleet, by, of) else { return system };
         let key = |namespace: &Namespace| ObjectKey::new(target.0.clone(), Some(namespace.clone()), target.1.clone());
         let own_key = key(&own);
-        let is_there = || match self.stands(&own_key) {
-            Lookup::Absent => false,
-            Lookup::Found(_) => self.is_trusted(fleet, &own_key),
-            Lookup::Unread(_) | Lookup::Unasked => true,
-        };
-        let is_own =
-            matches!(self.stands(&key(&system)), Lookup::Absent) && self.may_have(fleet, by, &own_key) && is_there();
+        let is_own = matches!(self.stands(&key(&system)), Lookup::Absent)
+            && self.may_have(fleet, by, &own_key)
+            && !matches!(self.stands(&own_key), Lookup::Absent);
         if is_own { own } else { system }
     }
 
@@ -43,7 +39,7 @@ impl Snapshot {
     pub fn passed_over(&self, fleet: &Fleet, by: &Claimant, of: &GroupKind, read: &ObjectKey) -> Option<&Object> {
         let namespace = by_default(fleet, by, of).filter(|own| read.namespace.as_ref() != Some(own))?;
         let key = ObjectKey { namespace: Some(namespace), ..read.clone() };
-        self.get(&key).filter(|_| self.may_have(fleet, by, &key) && self.is_trusted(fleet, &key))
+        self.get(&key).filter(|_| self.may_have(fleet, by, &key))
     }
 
     /// Returns true if a source of a claimant may provide an object, or a grant names it: of others nothing is asked. Of a
@@ -57,13 +53,6 @@ impl Snapshot {
             .is_none_or(|first| fleet.may_provide(&first, key) || sources.any(|source| fleet.may_provide(&source, key)))
             || grants_for(&fleet.grants, by, key).next().is_some()
     }
-
-    /// Returns true if an object, where it is known, stands in a source that may provide what belongs to all, or is named
-    /// there one by one: a tenant who may write in any namespace chooses no Secret of a controller.
-    pub fn is_trusted(&self, fleet: &Fleet, key: &ObjectKey) -> bool {
-        let trusts = |object: &Object| is_trusted(fleet, key, object);
-        self.get(key).is_none() || self.agreeing(key).any(trusts)
-    }
 }
 
 /// The namespace in which clusterctl installs the controller of an identity's kind, where it may count: for a Cluster, and
@@ -71,12 +60,4 @@ impl Snapshot {
 fn by_default(fleet: &Fleet, by: &Claimant, of: &GroupKind) -> Option<Namespace> {
     let is_open = !by.is_credential() && !fleet.controllers.contains_key(of);
     capi::controller_namespace(of).map(Namespace::from).filter(|own| is_open && *own != fleet.system_namespace)
-}
-
-fn is_trusted(fleet: &Fleet, key: &ObjectKey, object: &Object) -> bool {
-    let is_named = |provides: &Provides| {
-        provides.objects.iter().any(|objects| objects.are(&key.kind, key.namespace.as_ref(), key.name.as_str()))
-    };
-    let source = fleet.sources.iter().find(|source| source.name == object.origin.source);
-    source.is_some_and(|source| source.provides.cluster_scoped || is_named(&source.provides))
 }

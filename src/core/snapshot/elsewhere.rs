@@ -40,7 +40,7 @@ pub(super) fn note(
     for name in names {
         let named = !name.starts_with(MARK);
         let key = ObjectKey::secret(namespace.clone(), Name::from(if named { name } else { "" }));
-        if source.provides.admits(&key, &fleet.system_namespace) {
+        if source.provides.admits(&key, &fleet.guarded) {
             let elsewhere = Elsewhere { maker: maker.clone(), origin: origin.clone(), named };
             known.entry(key).or_insert(elsewhere);
         }

@@ -37,7 +37,7 @@ pub(super) fn weigh(
     }
     let told = |finding| [finding].into_iter().chain(also).collect();
     match admit(written, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-        Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
+        Ok(mut object) if source.provides.admits(&object.key, &fleet.guarded) => {
             let finding = finding.about(&object.key);
             object.faults.push(fault);
             (told(finding), Some(object), could_be)

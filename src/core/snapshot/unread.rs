@@ -10,7 +10,7 @@ use crate::object::Object;
 impl Snapshot {
     /// The sources that may provide an object, each with its number.
     pub(super) fn providers(&self, key: &ObjectKey) -> impl Iterator<Item = (usize, &State)> {
-        self.sources.iter().enumerate().filter(|(_, state)| state.provides.admits(key, &self.system_namespace))
+        self.sources.iter().enumerate().filter(|(_, state)| state.provides.admits(key, &self.guarded))
     }
 
     fn source(&self, name: &SourceName) -> Option<&State> {
@@ -115,14 +115,13 @@ impl Snapshot {
     fn may_provide_some(&self, state: &State, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         let is_named = |it: &ProvidedObjects| it.kind == *kind && it.namespace.as_ref() == namespace;
-        state.provides.admits(&key, &self.system_namespace) || state.provides.objects.iter().any(is_named)
+        state.provides.admits(&key, &self.guarded) || state.provides.objects.iter().any(is_named)
     }
 
     fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         let may = move |state: &&State| {
-            state.provides.admits(&key, &self.system_namespace)
-                && state.may_hold_kind(&key.kind, key.namespace.as_ref())
+            state.provides.admits(&key, &self.guarded) && state.may_hold_kind(&key.kind, key.namespace.as_ref())
         };
         self.sources.iter().filter(may)
     }

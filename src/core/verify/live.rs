@@ -146,8 +146,7 @@ impl Bundle<'_> {
             let versions = objects.entry(key.kind.clone()).or_default();
             versions.entry(version.clone()).or_default().push((*key).clone());
         }
-        let mut listed: BTreeSet<GroupKind> =
-            capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)).collect();
+        let mut listed: BTreeSet<GroupKind> = capi::all().map(|rules| rules.group_kind()).collect();
         listed.extend(self.fleet.kinds.keys().cloned());
         listed.insert(GroupKind::new("", "Secret"));
         listed.insert(GroupKind::new("", "ConfigMap"));

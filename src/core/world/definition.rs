@@ -141,6 +141,15 @@ impl Definitions {
         newest.map_or(Defined::Unknown, Defined::Nearest)
     }
 
+    /// Returns true if objects of a kind say the namespaces of Secrets that they name.
+    pub fn say_namespaces(&self, kind: &GroupKind) -> bool {
+        let says = |definition: &Definition| {
+            definition.references.iter().any(|path| path.kind.is_secret() && path.namespace.is_some())
+        };
+        let known = self.kinds.get(kind).into_iter().flat_map(|known| &known.definitions);
+        by_provider(kind).iter().chain(known).any(says)
+    }
+
     /// The definition whose group, kind and version are exactly these, as k0rdent's own code looks it up.
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)

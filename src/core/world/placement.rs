@@ -219,7 +219,7 @@ fn absent(fleet: &Fleet, placement: &Placement, near: Option<&str>) -> Finding {
     let mut trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
     let help = match near {
         Some(near) => format!("Did you mean {near}? Correct the placement in `grants`."),
-        None if !trusted.any(|source| source.provides.admits(&any, &fleet.system_namespace)) => format!(
+        None if !trusted.any(|source| source.provides.admits(&any, &fleet.guarded)) => format!(
             "No source with `provides.clusterScoped` may provide objects of namespace {}: add it to `provides.namespaces` of one.",
             placement.namespace
         ),

@@ -42,7 +42,7 @@ pub fn template_kind(known: &ClusterKind) -> GroupKind {
 /// The known kind that was probably meant by one that is not known: its name is the same or near, and so is its group,
 /// or that is another group of Cluster API. No control plane of another provider is as near to one that names identities.
 pub fn meant(kind: &GroupKind) -> Option<GroupKind> {
-    meant_among(kind, kinds().map(|known| GroupKind::new(known.group, known.kind)))
+    meant_among(kind, kinds().map(|known| known.group_kind()))
 }
 
 /// The same of templates.

@@ -180,7 +180,7 @@ pub fn machine_of(known: &ClusterKind, kind: &GroupKind) -> Option<(&'static Clu
 
 /// The kind of machines, or of their templates, that was probably meant by one that is not among those of a cluster's kind.
 pub fn meant_machine(known: &ClusterKind, kind: &GroupKind) -> Option<GroupKind> {
-    let own = |machine: &ClusterKind| [GroupKind::new(machine.group, machine.kind), template_kind(machine)];
+    let own = |machine: &ClusterKind| [machine.group_kind(), template_kind(machine)];
     meant_among(kind, known.machines.iter().flat_map(own))
 }
 

@@ -218,7 +218,7 @@ impl<'a> Behind<'a> {
         let infrastructure = infrastructure.and_then(|(_, known)| known);
         if let Some(known) = infrastructure {
             let others: Vec<GroupKind> =
-                kinds().filter_map(|(_, known)| known).map(|known| GroupKind::new(known.group, known.kind)).collect();
+                kinds().filter_map(|(_, known)| known).map(|known| known.group_kind()).collect();
             looked.leaves_to(known, others.iter(), &format!("spec.controlPlane of {key}"));
         }
         let mut selecting = &Node::Null;

@@ -165,7 +165,7 @@ impl<'a> Behind<'a> {
                 return looked.unknown(why, looked.cluster, cure(looked.cluster));
             }
         };
-        let kind = GroupKind::new(domain.group, domain.kind);
+        let kind = domain.group_kind();
         let key = |name: &Name| ObjectKey::new(kind.clone(), None, name.clone());
         let is_unread = |source: &&&SourceName| {
             names.iter().any(|name| self.snapshot.unread_of(source, &key(name)).is_some())

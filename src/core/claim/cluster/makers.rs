@@ -49,7 +49,7 @@ impl<'a> Makers<'a> {
             let own = controller_of(fleet, domain);
             let names_none =
                 |zone: &&Object| cluster::names(domain, &zone.body, &own).is_ok_and(|named| named.is_empty());
-            let kind = GroupKind::new(domain.group, domain.kind);
+            let kind = domain.group_kind();
             let zones = snapshot.all(&kind).filter(|zone| !names_none(zone) || zone.is_mistyped());
             found.domains.extend(zones.map(|zone| (&zone.key, zone)));
         }
@@ -85,9 +85,8 @@ pub struct NamedByMachines<'a> {
 
 /// Finds what machines and failure domains of any Cluster name.
 pub fn named<'a>(fleet: &Fleet, snapshot: &'a Snapshot) -> NamedByMachines<'a> {
-    let kinds: BTreeSet<GroupKind> = cluster::machines()
-        .flat_map(|machine| [GroupKind::new(machine.group, machine.kind), cluster::template_kind(machine)])
-        .collect();
+    let kinds: BTreeSet<GroupKind> =
+        cluster::machines().flat_map(|machine| [machine.group_kind(), cluster::template_kind(machine)]).collect();
     let mut found = NamedByMachines::default();
     for object in kinds.iter().flat_map(|kind| snapshot.all(kind)).chain(snapshot.idle_machines()) {
         let Some((known, is_template)) = cluster::of_machines(&object.key.kind) else { continue };

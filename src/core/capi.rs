@@ -206,12 +206,6 @@ pub fn admits(
     }
 }
 
-/// All texts in an identity's spec: those namespaces are among them that it admits by name.
-pub fn texts(spec: &Node) -> BTreeSet<&str> {
-    let inner = spec.items().iter().chain(spec.entries().iter().map(|(_, node)| node));
-    inner.flat_map(texts).chain(spec.as_str()).collect()
-}
-
 /// Whether an identity admits every namespace that there is or will be; `spec` is the identity's.
 pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
     // A selector with any requirement leaves somebody out, though perhaps nobody who is there now; but every namespace

@@ -18,20 +18,23 @@ mod taken;
 pub mod template;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::config::{ClusterSelector, Resolution};
 use crate::destination::Place;
+use crate::finding::telling::Telling;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::credential::Projection;
 use crate::k0rdent::root::Root;
+use crate::listing::counted;
 use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
 use crate::snapshot::MadeFor;
 use crate::sync_rule::Made;
-pub use cluster::makers::named as named_by_machines;
 
 /// One request, for one place.
 #[derive(Clone, Debug)]
@@ -61,7 +64,7 @@ pub enum Ask {
         projection: Option<Projection>,
     },
     /// The identities that the objects behind a Cluster name, or the payloads of a ClusterResourceSet; empty where none is known.
-    Starts(Vec<Start>),
+    Starts(Starts),
     /// The object that a ResourceSyncRule takes.
     Copy(Box<Copied>),
     /// The objects that a template makes.
@@ -109,6 +112,56 @@ pub struct Start {
     pub by_default: bool,
     /// The origin of the reference.
     pub named_by: NamedBy,
+}
+
+/// The objects from which the claim of a Cluster or a set starts.
+///
+/// A Cluster keeps what it names itself, whatever its machines name: they are a part that may wait alone.
+#[derive(Clone, Default, Debug)]
+pub struct Starts {
+    /// The objects, those that machines name last.
+    pub named: Vec<Start>,
+    /// The number of those that the claimant names itself.
+    pub own: usize,
+    /// The code for which machines may name more than that, if they may: what is published of it stays.
+    pub open: Option<Code>,
+    /// The finding that is told where something of machines stays, if nothing else says why.
+    pub doubt: Option<Box<Finding>>,
+    /// The objects that say which machines there are, and that nothing refers to.
+    pub makers: BTreeSet<ObjectKey>,
+}
+
+impl Starts {
+    /// The starts of a claimant without machines.
+    pub fn of(named: Vec<Start>) -> Self {
+        Self { own: named.len(), named, ..Self::default() }
+    }
+}
+
+/// Lets what stops a claim stop the machines of a Cluster alone, each object once.
+pub fn wait(findings: Vec<Finding>) -> Vec<Finding> {
+    let (mut telling, mut seen, mut last) = (Telling::default(), BTreeSet::new(), None);
+    let mut waiting = Vec::new();
+    for finding in findings {
+        if !finding.stops_claim() {
+            waiting.push(finding);
+            continue;
+        }
+        let message = format!("what machines name waits, and what is published of it stays: {}", finding.message);
+        let finding = Finding { code: Code::MachinesWait, message, ..finding };
+        if !seen.insert(finding.message.clone()) {
+            continue;
+        }
+        match finding.object.as_ref().is_none_or(|object| telling.tells(object)) {
+            true => waiting.push(finding),
+            false => last = Some(finding),
+        }
+    }
+    if let (Some(others), Some(last)) = (telling.others(), last) {
+        let message = format!("what machines name waits for {} more", counted(others, "reason", "reasons"));
+        waiting.push(Finding { message, object: None, ..last });
+    }
+    waiting
 }
 
 /// The origin of the reference to the root of a claim.
@@ -193,7 +246,7 @@ impl Claim {
     pub fn identity(&self) -> Option<(&GroupKind, &Version)> {
         match &self.ask {
             Ask::Root { root, .. } => Some((&root.kind, &root.version)),
-            Ask::Starts(starts) => starts.first().map(|start| (&start.root.kind, &start.root.version)),
+            Ask::Starts(starts) => starts.named.first().map(|start| (&start.root.kind, &start.root.version)),
             Ask::Copy(copied) => Some((&copied.read.kind, &copied.version)),
             Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
         }
@@ -233,9 +286,24 @@ impl Claim {
     /// The objects that it starts from, if it is a Cluster's or a set's.
     pub fn starts(&self) -> &[Start] {
         match &self.ask {
-            Ask::Starts(starts) => starts,
+            Ask::Starts(starts) => &starts.named,
             Ask::Root { .. } | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => &[],
         }
+    }
+
+    /// The same with what its machines name, and what may be missing there.
+    pub fn all_starts(&self) -> Option<&Starts> {
+        match &self.ask {
+            Ask::Starts(starts) => Some(starts),
+            Ask::Root { .. } | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
+        }
+    }
+
+    /// The claim of a Cluster without what its machines name, if they name something.
+    pub fn without_machines(&self) -> Option<Self> {
+        let starts = self.all_starts().filter(|starts| starts.own < starts.named.len())?;
+        let named = starts.named.iter().take(starts.own).cloned().collect();
+        Some(Self { ask: Ask::Starts(Starts { open: Some(Code::MachinesWait), ..Starts::of(named) }), ..self.clone() })
     }
 
     /// The object that a ResourceSyncRule takes, and the copy that it makes.

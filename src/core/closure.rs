@@ -63,7 +63,8 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         Ask::Entry(item) => entry(world, claim, item, &mut closure),
         Ask::Deliver { base, .. } => deliver(world, claim, base, &mut closure),
         Ask::Starts(starts) => {
-            let starts = starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
+            closure.open = starts.open;
+            let starts = starts.named.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
             walk(world, claim, starts, &mut closure);
             at_home::mark(world, claim, &mut closure);
         }

@@ -47,6 +47,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi::cluster::cluster_kind;
+use crate::capi::naming::ClusterKind;
 use crate::finding::{Code, Finding, crowd, settle};
 use crate::kinds;
 use crate::name::{Claimant, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
@@ -155,6 +156,12 @@ impl Fleet {
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
         let known = self.sources.iter().find(|known| known.name == *source);
         known.is_none_or(|source| source.provides.admits(key, &self.guarded))
+    }
+
+    /// The namespace in which the controller reads the Secrets that failure domains of a kind name.
+    pub fn controller_of(&self, domain: &ClusterKind) -> &Namespace {
+        let said = domain.identities().into_iter().find_map(|kind| self.controllers.get(&kind));
+        said.unwrap_or(&self.system_namespace)
     }
 
     /// The group of guest clusters that a claimant is, if the configuration has it.

@@ -213,7 +213,9 @@ impl Finding {
 
     /// Whether the finding stops the claim that it concerns.
     pub fn stops_claim(&self) -> bool {
-        self.severity == Severity::Error && matches!(self.code.class(), Class::Refused | Class::Broken)
+        // Machines wait alone.
+        let is_of_part = self.code == Code::MachinesWait;
+        self.severity == Severity::Error && matches!(self.code.class(), Class::Refused | Class::Broken) && !is_of_part
     }
 }
 

@@ -171,8 +171,7 @@ pub fn behind_all<'a>(
         if kind != cluster::cluster_kind() {
             // A single Machine of a file refers to an object that no template makes.
             let maker = cluster::maker(&kind).filter(|maker| maker.belongs == Belongs::Machine);
-            let made = maker.map(|maker| cluster::makes(maker, document).machines).unwrap_or_default();
-            let kinds = made.into_iter().map(|machine| machine.kind);
+            let kinds = maker.into_iter().flat_map(|maker| maker.kinds(document));
             return kinds.filter(|kind| cluster::of_machines(kind).is_some()).collect();
         }
         let known = fleet.sources.iter().find(|known| known.name == *source);

@@ -287,12 +287,15 @@ pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
     let mut examined = Examined::default();
     let hear = |Needs { claim, closure, mut findings }: Needs| {
         let Some(mut closure) = closure else { return Heard { claim, closure: Closure::default(), findings } };
+        let before = findings.clone();
         findings.append(&mut closure.findings);
         findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
         findings.extend(examined.payloads.check(world, &claim, &closure));
-        machines::break_for_machines(&closure, &mut findings);
         let mut heard = Heard { claim, closure, findings };
+        if let Some(own) = heard.claim.without_machines().filter(|_| heard.is_stopped()) {
+            machines::leave_out(world, &mut examined, &own, before, &mut heard);
+        }
         if !heard.is_stopped() {
             heard.findings.extend(suspects(world, &mut examined, &heard.claim, &heard.closure));
         }

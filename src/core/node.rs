@@ -91,6 +91,18 @@ impl Node {
         if let Node::Text(text) = self { Some(text) } else { None }
     }
 
+    /// Every text in it, wherever it stands; keys are none.
+    pub fn texts(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut open = Vec::from([self]);
+        while let Some(node) = open.pop() {
+            found.extend(node.as_str());
+            open.extend(node.items());
+            open.extend(node.entries().iter().map(|(_, value)| value));
+        }
+        found
+    }
+
     /// The text at a path of keys.
     pub fn str_at(&self, path: &[&str]) -> Option<&str> {
         self.at(path).and_then(Node::as_str)

@@ -18,6 +18,7 @@ mod home;
 mod ignored;
 pub mod index;
 mod inquiry;
+mod machine;
 mod made;
 mod mistyped;
 mod objects;
@@ -38,7 +39,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
-use crate::capi::cluster::of_machines;
+use crate::capi::cluster;
 use crate::config::{Fleet, Guarded, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
@@ -62,8 +63,10 @@ pub use definitions::Definition;
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
 pub use inquiry::Inquiry;
+pub use machine::OfMachine;
 pub use made::{AllMade, Made, MadeFor};
 pub use mistyped::{KindWords, Meant, nearly};
+pub use pattern::Pattern;
 pub use reason::{Reason, Unread};
 pub use unopened::SealedDocument;
 
@@ -164,8 +167,8 @@ pub struct Base {
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
     /// Where objects stand that their own source may not provide.
     ignored: BTreeMap<ObjectKey, Origin>,
-    /// The machines of a fleet that takes no Clusters.
-    idle_machines: Vec<Object>,
+    /// The objects that machines name of a fleet that takes no Clusters.
+    pub of_machines: Vec<OfMachine>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
     /// Which sources are the management cluster itself.
@@ -328,11 +331,6 @@ impl Snapshot {
         self.objects.all().map(|held| self.content(held))
     }
 
-    /// The machines, templates of machines and failure domains of a fleet that takes no Clusters.
-    pub fn idle_machines(&self) -> &[Object] {
-        &self.idle_machines
-    }
-
     /// What would make a Secret that is in no source.
     pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
         let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
@@ -353,8 +351,8 @@ enum Weighed {
     Ours(Box<Object>, Vec<Finding>, Option<Box<Meant>>),
     /// An object that the source may not provide, by key and place.
     Foreign(Box<(ObjectKey, Origin)>),
-    /// A machine, a template of machines or a failure domain of a fleet that takes no Clusters.
-    Idle(Box<Object>),
+    /// The objects that a machine names of a fleet that takes no Clusters.
+    Idle(Option<Box<OfMachine>>),
     /// A document that no stage reads, with its kind and place.
     Unread(Box<(GroupKind, Node, Origin)>),
     /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
@@ -446,11 +444,11 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
         return match known.judged.get(&document) {
             Some(wrong) => Weighed::Mistyped(Box::new(slip::weigh((fleet, source, scopes), (document, origin), wrong))),
             // Nothing follows from one, so nothing is said of one that cannot be used.
-            None if of_machines(&kind).is_some()
+            None if cluster::of_machines(&kind).is_some()
                 && let Ok(object) = admit(document.clone(), origin.clone(), scopes, default, fleet)
                 && source.provides.admits(&object.key, &fleet.guarded) =>
             {
-                Weighed::Idle(Box::new(object))
+                Weighed::Idle(OfMachine::of(fleet, &object).map(Box::new))
             }
             None => Weighed::Unread(Box::new((kind, document, origin))),
         };
@@ -525,7 +523,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
     let mut ignored = BTreeMap::new();
-    let mut idle_machines = Vec::new();
+    let mut of_machines = Vec::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading {
@@ -572,7 +570,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     findings.push(not_provided(source, &key, &origin));
                     ignored.entry(key).or_insert(origin);
                 }
-                Weighed::Idle(machine) => idle_machines.push(*machine),
+                Weighed::Idle(machine) => of_machines.extend(machine.map(|it| *it)),
                 Weighed::Unread(unread) => {
                     let (kind, document, origin) = *unread;
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
@@ -654,7 +652,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         // One that was moved elsewhere is there.
         let has = |held: &Held| held.copies().any(|copy| copy.origin.source == source.name);
         let is_missing = |key: &&ObjectKey| !objects.get(key).is_some_and(has);
-        words.extend(stood.iter().filter(is_missing).map(UnreadWords::of_object));
+        words.extend(stood.iter().filter(is_missing).map(|key| UnreadWords::of_object(key).without_text()));
         let inquiry = inquiry
             .map(Inquiry::without_machines)
             .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
@@ -683,7 +681,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         definitions,
         elsewhere,
         ignored,
-        idle_machines,
+        of_machines,
         copies,
         home,
     };

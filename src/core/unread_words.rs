@@ -25,6 +25,10 @@ const SEALED: &str = "ENC[";
 pub struct UnreadWords {
     /// Sorted, each once.
     words: Vec<Box<str>>,
+    /// The other texts of a document that was read: what it refers to, and by what it is selected. Sorted, each once.
+    said: Vec<Box<str>>,
+    /// Set if only what identifies the object is known.
+    pub(crate) has_no_text: bool,
     /// Whether the kind can be any, because the document does not say it.
     pub(crate) any_kind: bool,
     /// Whether the name can be any, because it is sealed.
@@ -37,10 +41,8 @@ impl UnreadWords {
     /// The words of a text, of a long one those of its beginning.
     pub fn of(text: &str) -> Self {
         let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
-        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-        let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(Box::from);
         let mut found = Self::default();
-        found.words.extend(words);
+        found.words.extend(words_of(text).map(Box::from));
         found.sorted()
     }
 
@@ -50,6 +52,12 @@ impl UnreadWords {
         found.words.extend([key.kind.kind.as_str(), key.name.as_str()].map(Box::from));
         found.namespace = key.namespace.as_ref().map(|namespace| namespace.as_str().into());
         found.sorted()
+    }
+
+    /// The same of an object of which not even the text was seen.
+    pub fn without_text(mut self) -> Self {
+        self.has_no_text = true;
+        self
     }
 
     /// What a document names that was read and is no object.
@@ -79,27 +87,33 @@ impl UnreadWords {
                 }
             }
         }
+        const SECRET: [&str; 3] = ["data", "stringData", "sops"];
+        for (_, value) in document.entries().iter().filter(|(key, _)| !SECRET.contains(&&**key)) {
+            found.said.extend(value.texts().into_iter().flat_map(words_of).map(Box::from));
+        }
         found.sorted()
     }
 
     /// Sorts the words, for as little memory as they take: there may be a hundred thousand documents.
     fn sorted(mut self) -> Self {
-        self.words.sort_unstable();
-        self.words.dedup_by(|word, first| {
-            let is_again = word == first;
-            if is_again {
-                word.zeroize();
-            }
-            is_again
-        });
-        self.words.shrink_to_fit();
+        for words in [&mut self.words, &mut self.said] {
+            words.sort_unstable();
+            words.dedup_by(|word, first| {
+                let is_again = word == first;
+                if is_again {
+                    word.zeroize();
+                }
+                is_again
+            });
+            words.shrink_to_fit();
+        }
         self
     }
 
     /// Estimates how many bytes of memory the words take.
     pub fn held(&self) -> usize {
         const WORD: usize = 40;
-        self.words.iter().map(|word| word.len() + WORD).sum()
+        self.words.iter().chain(&self.said).map(|word| word.len() + WORD).sum()
     }
 
     /// Takes out the words among which the kind and the name are.
@@ -107,10 +121,21 @@ impl UnreadWords {
         core::mem::take(&mut self.words)
     }
 
+    /// Takes out the other texts.
+    pub(crate) fn take_said(&mut self) -> Vec<Box<str>> {
+        core::mem::take(&mut self.said)
+    }
+
     /// Whether the document might hold an object in a namespace; none is any namespace.
     pub(crate) fn may_be_in(&self, namespace: Option<&str>) -> bool {
         self.namespace.as_deref().zip(namespace).is_none_or(|(written, asked)| written == asked)
     }
+}
+
+/// The words of a text: what stands between all that neither names nor labels have in common.
+pub(crate) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    text.split(move |c| !is_word(c)).filter(|word| !word.is_empty())
 }
 
 /// Adds every text of a node, wherever it stands; a colon without a blank makes a text, or a key, of a field and its
@@ -133,7 +158,7 @@ fn gather(node: &Node, words: &mut Vec<Box<str>>) {
 
 impl Drop for UnreadWords {
     fn drop(&mut self) {
-        self.words.iter_mut().for_each(|word| word.zeroize());
+        self.words.iter_mut().chain(&mut self.said).for_each(|word| word.zeroize());
     }
 }
 

@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use self::behind::{Behind, Looked};
-use super::{Asked, CONFIGURED, NamedBy, Start, taken};
+use super::{Asked, CONFIGURED, NamedBy, Start, Starts, taken};
 use crate::capi::cluster;
 use crate::config::{Fleet, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
@@ -70,7 +70,7 @@ fn ask<'a>(
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
     let (starts, found) = match &entry.identity {
         Some(identity) => (
-            vec![Start {
+            Starts::of(vec![Start {
                 root: Root {
                     kind: identity.kind.clone(),
                     version: identity.version.clone(),
@@ -81,20 +81,20 @@ fn ask<'a>(
                 entries: Vec::new(),
                 by_default: false,
                 named_by: NamedBy::Configuration,
-            }],
+            }]),
             Vec::new(),
         ),
         // What a mistyped field says is missing from all others.
-        None if object.is_mistyped() => (Vec::new(), Vec::new()),
+        None if object.is_mistyped() => (Starts::default(), Vec::new()),
         None => {
-            let mut looked = Looked::of(behind.snapshot, &by, object, &region.name);
+            let mut looked = Looked::of(behind, &by, object, &region.name);
             behind.look(&mut looked);
-            (looked.starts, looked.findings)
+            looked.settle()
         }
     };
     asked.findings.extend(found);
     let is_stopped = asked.findings.iter().any(Finding::stops_claim);
-    if starts.is_empty() && !is_stopped {
+    if starts.named.is_empty() && starts.open.is_none() && !is_stopped {
         let message =
             "the objects behind the Cluster name no identity: its provider has its credentials from elsewhere";
         let finding = Finding::new(Code::NoClusterIdentity, message).about(&object.key).at(&object.origin);

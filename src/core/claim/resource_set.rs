@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Asked, NamedBy, Start, taken};
+use super::{Asked, NamedBy, Start, Starts, taken};
 use crate::capi::resource_set::{self, ResourceSet, Strategy};
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Place, Severity};
@@ -69,7 +69,7 @@ fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
             Err(faults) => asked.findings.extend(findings_of(&faults, object)),
         }
     }
-    asked.claim = Some(Arc::new(taken::claim(object, by, region, starts)));
+    asked.claim = Some(Arc::new(taken::claim(object, by, region, Starts::of(starts))));
     asked
 }
 

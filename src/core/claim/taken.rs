@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Ask, Asked, Claim, Start};
+use super::{Ask, Asked, Claim, Starts};
 use crate::config::RegionConfig;
 use crate::destination::Place;
 use crate::finding::{Code, Finding};
@@ -73,7 +73,7 @@ pub(super) fn retired(object: &Object, region: &RegionConfig, help: &'static str
 }
 
 /// The claim of a claimant for what it starts from.
-pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts: Vec<Start>) -> Claim {
+pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts: Starts) -> Claim {
     let (origin, at) = (object.origin.clone(), Place::Region(region.name.clone()));
     Claim { by, at, origin, ask: Ask::Starts(starts), through: Vec::new() }
 }

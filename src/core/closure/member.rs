@@ -115,6 +115,8 @@ pub struct Closure {
     /// The places in guests where something of a template would land that cannot be delivered as it is, with the reasons: what is
     /// published there stays.
     pub awaited: BTreeMap<ObjectKey, Code>,
+    /// The code for which the claim of a Cluster may need more than this, if it may: what is published of that stays.
+    pub open: Option<Code>,
     /// The faults of the template that is rendered for a group of guests.
     pub rendered: Vec<Finding>,
 }

@@ -34,9 +34,9 @@ pub(super) struct KindFile {
     group: String,
     /// The kind.
     kind: String,
-    /// Whether its objects have a namespace; not of a built-in kind.
+    /// The scope of its objects; not of a built-in kind.
     scope: Option<ScopeWord>,
-    /// Whose meaning of "which namespaces may use this" the kind follows; not of a built-in kind.
+    /// The provider by whose meaning an object says which namespaces may use it; not of a built-in kind.
     allowed_namespaces: Option<Tenancy>,
     /// The namespace in which its controller reads the Secrets that its objects name without a namespace.
     #[schemars(extend("x-check" = "namespace"))]

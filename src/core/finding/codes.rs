@@ -89,7 +89,7 @@ codes! {
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster or a ClusterResourceSet, or a Credential is for another region than its source describes.";
     ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
-    MachineIdentityRefused "machine-identity-refused" Broken Error "A machine of a Cluster names an identity or a Secret that the Cluster may not have.";
+    MachinesWait "machines-wait" Broken Error "What the machines of a Cluster name is unknown, absent or not open to it, and waits without stopping the Cluster." Warning "where only its name says that something may be meant for the Cluster";
     ConflictingDefinitions "conflicting-definitions" Broken Error "Two ProviderInterfaces in the sources define one kind differently.";
     MissingReference "missing-reference" Broken Error "A claim needs an object that is proved absent.";
     Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely." Info "where only whether a template is for a namespace is unknown";
@@ -200,7 +200,6 @@ codes! {
     UnknownField "unknown-field" Notice Warning "A ResourceSyncRule has a field that no release knows, and is followed without it.";
     NoClusterIdentity "no-cluster-identity" Notice Info "The objects behind a Cluster name no identity, so nothing is published for it.";
     SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
-    UnpublishedMachineIdentity "unpublished-machine-identity" Notice Warning "Machines name an identity, or a Secret, that no Credential names.";
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
     NameTooLong "name-too-long" Notice Warning "A name is too long for a label that k0rdent makes of it.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";

@@ -24,7 +24,7 @@ pub struct Ruled {
     /// Where all objects are looked at, by their metadata.
     pub listed: Option<ListedKind>,
     rules: Vec<Rule>,
-    /// What the source may provide: nothing else of it is read.
+    /// The objects that the source may provide: nothing else of it is read.
     provides: (Provides, Guarded),
 }
 

@@ -1,57 +1,33 @@
 //! Machines: a Cluster keeps what it names itself, whatever its machines and failure domains name.
 //!
-//! An object that the Cluster may not have refuses the claim, and so withdraws all that the claim has. One that only machines
-//! name breaks the claim instead; what is published is then judged object by object.
+//! A claim that stops with its machines need not stop without them. Then the objects that the Cluster names itself are
+//! published, and what is published for machines stays, judged object by object.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::vec::Vec;
 
-use crate::closure::{Closure, Member, NamedBy};
-use crate::finding::{Class, Code, Finding};
-use crate::kinds;
-use crate::name::ObjectKey;
+use super::sharing::Heard;
+use super::{Examined, judge};
+use crate::claim::{self, Claim};
+use crate::closure::close;
+use crate::finding::Finding;
+use crate::world::World;
 
-/// Lets what refuses a claim break it, where only machines name the object.
-pub(super) fn break_for_machines(closure: &Closure, findings: &mut [Finding]) {
-    let is_refused = |finding: &&mut Finding| finding.code.class() == Class::Refused && finding.object.is_some();
-    let mut refused = findings.iter_mut().filter(is_refused).peekable();
-    if refused.peek().is_none() || !closure.members.iter().any(is_of_machine) {
-        return;
-    }
-    let own = own(closure);
-    for finding in refused {
-        if finding.object.as_ref().is_some_and(|key| !own.contains(key)) {
-            let of_machines = Finding::new(Code::MachineIdentityRefused, finding.message.clone());
-            (finding.code, finding.severity) = (of_machines.code, of_machines.severity);
-            let help =
-                format!("{} Machines of the Cluster name it; until then, what the Cluster has stays.", finding.help);
-            finding.help = Cow::Owned(help);
-        }
-    }
-}
-
-fn is_of_machine(member: &Member) -> bool {
-    member.referrer.is_none() && matches!(&member.named_by, NamedBy::Object(key) if kinds::is_of_machines(&key.kind))
-}
-
-/// The objects that a claim needs without its machines.
-fn own(closure: &Closure) -> BTreeSet<&ObjectKey> {
-    let roots = closure.members.iter().map(|member| member.referrer.is_none() && !is_of_machine(member));
-    let mut is_own: Vec<bool> = roots.collect();
-    loop {
-        let named = |member: &Member| {
-            let mut referrers = member.referrer.iter().chain(&member.also);
-            referrers.any(|index| is_own.get(*index).copied().unwrap_or_default())
-        };
-        let next: Vec<bool> =
-            closure.members.iter().zip(&is_own).map(|(member, is_own)| *is_own || named(member)).collect();
-        if next == is_own {
-            break;
-        }
-        is_own = next;
-    }
-    let members = closure.members.iter().zip(is_own).filter(|(_, is_own)| *is_own);
-    members.flat_map(|(member, _)| [&member.read, &member.lands]).collect()
+/// Judges a claim again without its machines; `before` is what was found before it was closed.
+pub(super) fn leave_out(
+    world: &World<'_>,
+    examined: &mut Examined,
+    own: &Claim,
+    before: Vec<Finding>,
+    heard: &mut Heard,
+) {
+    let mut closure = close(world, own);
+    let mut findings = before;
+    findings.append(&mut closure.findings);
+    findings.extend(judge(world, examined, own, &closure));
+    let known: BTreeSet<&Finding> = findings.iter().collect();
+    let others = heard.findings.iter().filter(|finding| finding.stops_claim() && !known.contains(finding));
+    let others: Vec<Finding> = others.cloned().collect();
+    findings.extend(claim::wait(others));
+    (heard.closure, heard.findings) = (closure, findings);
 }

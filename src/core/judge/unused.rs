@@ -6,48 +6,79 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi::{self, aws, cluster};
-use crate::claim::{self, Asked, Claim};
+use crate::claim::{Asked, Claim};
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::object::Object;
+use crate::snapshot::OfMachine;
 use crate::world::World;
 
-/// The identities in files that nothing names by kind and name, in whatever namespace, and those that only machines name.
+/// The identities in files that nothing names by kind and name, in whatever namespace; and what stands in files and only machines
+/// name, where Credentials say what is published: k0rdent follows no machine.
 ///
 /// Nothing is said where a Credential may be unseen. A live cluster is only asked for identities that are named.
 pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let Some(named) = named(world) else { return Vec::new() };
-    let machines = claim::named_by_machines(world.fleet, world.snapshot);
-    let mut found = only_machines(world, &named, &machines.named);
-    let by_machines: BTreeSet<(&GroupKind, &Name)> =
-        machines.named.iter().map(|(_, named)| (&named.kind, &named.name)).collect();
+    let snapshot = world.snapshot;
+    let kinds: BTreeSet<GroupKind> =
+        cluster::machines().flat_map(|machine| [machine.group_kind(), cluster::template_kind(machine)]).collect();
+    let machines = kinds.iter().flat_map(|kind| snapshot.all(kind));
+    let machines: Vec<OfMachine> = machines.filter_map(|machine| OfMachine::of(world.fleet, machine)).collect();
+    let machines = || machines.iter().chain(&snapshot.of_machines);
+    let in_unread: BTreeSet<&Name> = machines().flat_map(|machine| &machine.in_unread).collect();
+    // Many machines name one object, and one of them is enough.
+    let mut by_machine: BTreeMap<(&GroupKind, Option<&Namespace>, &Name), (&ObjectKey, &str)> = BTreeMap::new();
+    for (machine, it) in machines().flat_map(|machine| machine.named.iter().map(|it| (&machine.machine, it))) {
+        by_machine.entry((&it.kind, it.namespace.as_ref(), &it.name)).or_insert((machine, &it.field));
+    }
+    let secrets = by_machine.keys().filter(|(kind, ..)| kind.is_secret());
+    let secrets =
+        secrets.map(|(kind, namespace, name)| ObjectKey::new((*kind).clone(), namespace.cloned(), (*name).clone()));
+    let secrets: Vec<&Object> = secrets.filter_map(|key| snapshot.get(&key)).collect();
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()))
-            || by_machines.contains(&(&identity.key.kind, &identity.key.name))
-            || machines.in_unread.contains(&identity.key.name);
+            || in_unread.contains(&identity.key.name);
         // The provider makes this one itself, and its own file may only narrow it.
         let is_assumed = aws::is_controller_identity(&identity.key);
         matches!(identity.origin.place, Place::File { .. }) && !is_named && !is_assumed
     };
+    let asked = world.facts.asked().iter().filter(|asked| asked.by.is_credential());
+    let with_credentials: BTreeSet<&Namespace> = asked.map(|asked| asked.by.namespace()).collect();
     let tell = |identity: &Object| {
+        let ObjectKey { kind, namespace, name, .. } = &identity.key;
         let message = format!("no Credential names {}, so nothing new of it is published", identity.key);
-        // A live cluster is asked for machines only where a region takes their Clusters.
-        let mut machines = cluster::naming_kind(&identity.key.kind);
-        let may_be_named = machines.any(|machine| {
-            let kinds = [machine.group_kind(), cluster::template_kind(machine)];
-            kinds.iter().any(|kind| world.snapshot.may_lack(kind))
-        });
-        let help = match may_be_named {
-            true => {
-                "If a Credential was to name it, correct that. Machines that were not read may name it: keep it for them."
-            }
-            false => "Remove it if nothing else uses it, or correct the Credential that was to name it.",
+        let told =
+            |message: String| Finding::new(Code::UnusedIdentity, message).about(&identity.key).at(&identity.origin);
+        let Some((machine, field)) = by_machine.get(&(kind, namespace.as_ref(), name)) else {
+            return Some(told(message).help(unnamed(world, kind)));
         };
-        Finding::new(Code::UnusedIdentity, message).about(&identity.key).at(&identity.origin).help(help)
+        // Without Credentials, none is expected.
+        let is_expected = machine.namespace.as_ref().is_some_and(|it| with_credentials.contains(it));
+        let message = format!("{message}; {machine} names it in {field}");
+        is_expected.then(|| told(message).help(OF_MACHINES))
     };
-    found.extend(identities(world).filter(is_unused).map(tell));
-    found
+    identities(world).chain(secrets).filter(is_unused).filter_map(tell).collect()
+}
+
+/// The help about what machines name.
+const OF_MACHINES: &str = "If a region is to have it, write a Credential for it beside the other ones. If a region takes the Cluster by \
+                           its `clusters`, what its machines name is followed.";
+
+/// The help about an identity of a kind that nothing names.
+fn unnamed(world: &World<'_>, kind: &GroupKind) -> &'static str {
+    // A live cluster is asked for machines only where a region takes their Clusters.
+    let mut machines = cluster::naming_kind(kind);
+    let may_be_named = machines.any(|machine| {
+        let kinds = [machine.group_kind(), cluster::template_kind(machine)];
+        kinds.iter().any(|kind| world.snapshot.may_lack(kind))
+    });
+    match may_be_named {
+        true => {
+            "If a Credential was to name it, correct that. Machines that were not read may name it: keep it for them."
+        }
+        false => "Remove it if nothing else uses it, or correct the Credential that was to name it.",
+    }
 }
 
 fn identities<'a>(world: &World<'a>) -> impl Iterator<Item = &'a Object> {
@@ -87,35 +118,6 @@ fn named(world: &World<'_>) -> Option<BTreeSet<(GroupKind, Name)>> {
     named.extend(delivered.map(|entry| (entry.read.kind.clone(), entry.read.name.clone())));
     identities(world).for_each(|identity| named.extend(of_identity(world, identity)));
     Some(named)
-}
-
-/// Finds what machines name where Credentials say what is published, and no Credential does: k0rdent follows no machine.
-fn only_machines(
-    world: &World<'_>,
-    named: &BTreeSet<(GroupKind, Name)>,
-    by_machines: &[(&Object, cluster::Named)],
-) -> Vec<Finding> {
-    let asked = world.facts.asked().iter().filter(|asked| asked.by.is_credential());
-    let with_credentials: BTreeSet<&Namespace> = asked.map(|asked| asked.by.namespace()).collect();
-    let of_credentials = by_machines
-        .iter()
-        .filter(|(machine, _)| machine.key.namespace.as_ref().is_some_and(|it| with_credentials.contains(it)));
-    let unnamed = of_credentials.filter(|(_, it)| !named.contains(&(it.kind.clone(), it.name.clone())));
-    // Many machines of a namespace name one, and one finding is enough.
-    let mut first = BTreeMap::new();
-    for (machine, it) in unnamed {
-        let key = ObjectKey::new(it.kind.clone(), it.namespace.clone(), it.name.clone());
-        first.entry((machine.key.namespace.as_ref(), key)).or_insert((machine, &it.field));
-    }
-    let tell = |((_, key), (machine, field)): ((_, ObjectKey), (&&Object, &String))| {
-        let message = format!("{} names {key} in {field}, and no Credential does, so it is not published", machine.key);
-        let help = format!(
-            "Write a Credential for {key} beside the other ones, with the region in which the machines are made. If a region takes \
-             the Cluster by its `clusters`, what its machines name is followed."
-        );
-        Finding::new(Code::UnpublishedMachineIdentity, message).about(&machine.key).at(&machine.origin).help(help)
-    };
-    first.into_iter().map(tell).collect()
 }
 
 fn of_credential(credential: &Object) -> Option<(GroupKind, Name)> {

@@ -237,8 +237,9 @@ impl<'d> Known<'d> {
         let of_clusters = cluster::known(self.kind).map(|known| (known, false)).or_else(of_template);
         let (known, is_template) = of_clusters.or_else(|| cluster::of_machines(self.kind))?;
         let whole: &[&'static str] = if is_template { &template } else { &[] };
-        for naming in known.names {
-            let path: Vec<&'static str> = whole.iter().chain(naming.field).copied().collect();
+        let selector = known.domains.map(|_| cluster::DOMAIN_SELECTOR);
+        for field in known.names.iter().map(|naming| naming.field).chain(selector) {
+            let path: Vec<&'static str> = whole.iter().chain(field).copied().collect();
             let name = path
                 .iter()
                 .enumerate()

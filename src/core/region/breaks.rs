@@ -27,10 +27,22 @@ struct Held<'m> {
 }
 
 impl<'m> Held<'m> {
-    fn of(object: &'m ManifestObject, fates: &Fates, admission: &Admission<'_, '_, '_>) -> Self {
-        let stays = |needed_by: &&NeededBy| {
-            matches!(fates.of(needed_by), Fate::Kept(_)) && admission.ends(object, needed_by).is_none()
+    fn of(
+        object: &'m ManifestObject,
+        fates: &Fates,
+        admission: &Admission<'_, '_, '_>,
+        rulings: &[Ruling<'_>],
+    ) -> Self {
+        let is_made = |by: &Claimant| {
+            let own = rulings.iter().find(|ruling| ruling.case.claim.by == *by);
+            own.is_some_and(|own| own.case.published_members().any(|member| member.lands == object.key))
         };
+        let is_kept = |needed_by: &NeededBy| match fates.of(needed_by) {
+            Fate::Kept(_) => true,
+            Fate::Partly(_) => !is_made(&needed_by.by),
+            Fate::Fresh | Fate::Withdrawn(_) => false,
+        };
+        let stays = |needed_by: &&NeededBy| is_kept(needed_by) && admission.ends(object, needed_by).is_none();
         let staying = || object.needed_by.iter().filter(stays).map(|needed_by| &needed_by.by);
         let needers = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
         Self { needers, first: staying().next(), maker: staying().find(|by| by.is_maker()) }
@@ -64,7 +76,7 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
         let mut contested = ruling.case.published_members().filter(|member| is_maker || made.contains(&member.lands));
         let found = contested.find_map(|member| {
             let object = input.published.object(&member.lands).filter(|object| !object.state.is_handover())?;
-            let held = held.entry(&object.key).or_insert_with(|| Held::of(object, &fates, &admission));
+            let held = held.entry(&object.key).or_insert_with(|| Held::of(object, &fates, &admission, rulings));
             // What anybody else has is the object itself, which both may have.
             let holder = if is_maker { held.first } else { held.maker };
             holder.filter(|_| !held.needers.contains(by)).map(|holder| (&object.key, holder))
@@ -205,7 +217,7 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         let is_kept = match self.fates.of(needed_by) {
             Fate::Fresh if self.is_made_anew(object, needed_by) => false,
             Fate::Fresh => guest_stays::waits(self.input, self.admission, self.of_guests, object, needed_by).is_some(),
-            Fate::Kept(_) => true,
+            Fate::Kept(_) | Fate::Partly(_) => true,
             Fate::Withdrawn(_) => false,
         };
         is_kept && self.admission.ends(object, needed_by).is_none()

@@ -25,6 +25,8 @@ use crate::world::cluster::ClusterFacts;
 pub(super) enum Fate {
     /// The claim is resolved anew; objects that it no longer needs are withdrawn.
     Fresh,
+    /// The claim is resolved anew, and may need more than that: what it had before stays as published, for this reason.
+    Partly(Reason),
     /// The objects stay as published, for this reason.
     Kept(Reason),
     /// The objects are withdrawn, under the brake.
@@ -70,10 +72,17 @@ impl Fates {
             }
             // If the Credential could be read, its claim says so itself.
             Fate::Withdrawn(_) => (is_shut_out(input, by) && !is_heard_of(input, by)).then(|| told_shut_out(input, by)),
-            Fate::Fresh => None,
+            Fate::Fresh | Fate::Partly(_) => None,
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }
+}
+
+/// The findings about Clusters of whose machines something stays although nothing else says why.
+pub(super) fn of_doubts(rulings: &[Ruling<'_>], staying: &BTreeSet<&Claimant>) -> Vec<Finding> {
+    let claims = rulings.iter().map(|ruling| &ruling.case.claim).filter(|claim| staying.contains(&claim.by));
+    let doubts = claims.filter_map(|claim| Some((claim, claim.all_starts()?.doubt.as_ref()?)));
+    doubts.map(|(claim, doubt)| Finding::clone(doubt).claimed_by(&claim.by).in_region(claim.region())).collect()
 }
 
 fn told_shut_out(input: &Input<'_>, by: &Claimant) -> Finding {
@@ -186,7 +195,7 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>], siblings: &Siblin
             let asked = |by: &Claimant, reason: Reason| input.terms.allowances.withdraws(by, reason.code());
             fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, siblings, needed_by) {
                 Fate::Kept(reason) if asked(by, reason) => Fate::Withdrawn(Gone::Asked),
-                fate @ (Fate::Kept(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
+                fate @ (Fate::Kept(_) | Fate::Partly(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
             });
         }
     }
@@ -205,11 +214,20 @@ pub(super) fn first_carried(
         claimants.entry(&needed_by.by).or_insert(needed_by);
     }
     claimants.into_iter().find_map(|(by, needed_by)| {
-        match fate(input, by_name.get(by).copied(), &siblings, needed_by) {
+        let ruling = by_name.get(by).copied();
+        match fate(input, ruling, &siblings, needed_by) {
             Fate::Kept(reason) => Some((by.clone(), reason)),
+            Fate::Partly(reason) => keeps_more(ruling?, manifest).then(|| (by.clone(), reason)),
             Fate::Fresh | Fate::Withdrawn(_) => None,
         }
     })
+}
+
+/// Returns true if a claimant has something in a manifest that is not made anew for it.
+fn keeps_more(ruling: &Ruling<'_>, manifest: &Manifest) -> bool {
+    let made: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();
+    let is_its = |object: &&ManifestObject| object.needed_by.iter().any(|it| it.by == ruling.case.claim.by);
+    manifest.objects.iter().filter(is_its).any(|object| !made.contains(&object.key))
 }
 
 fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r Ruling<'c>> {
@@ -228,7 +246,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, 
     let kept = |ruling: &Ruling<'_>| Fate::Kept(ruling.broken_by().map_or(Reason::Unread, Reason::of));
     if let Some(ruling) = ruling {
         return match ruling.verdict {
-            Verdict::Admitted => Fate::Fresh,
+            Verdict::Admitted => ruling.case.closure.open.map_or(Fate::Fresh, |code| Fate::Partly(Reason::of(code))),
             Verdict::Refused => Fate::Withdrawn(Gone::Refused),
             Verdict::Broken => kept(ruling),
         };

@@ -46,7 +46,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let ruling = rulings.iter().find(|ruling| ruling.case.claim.by == *by);
         let finding = match ruling {
             // Its own findings say why.
-            Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
+            Some(ruling) if ruling.verdict != Verdict::Admitted || ruling.case.closure.open.is_some() => return None,
             Some(ruling) if by.group().is_some() => not_made_for_guests(input, ruling, &objects)?,
             Some(ruling) => {
                 let claim = &ruling.case.claim;

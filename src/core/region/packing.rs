@@ -184,6 +184,7 @@ impl<'p> Claims<'p, '_> {
         };
         pack.findings.extend(self.admission.slips(kept()));
         pack.findings.extend(carry::of_strange_look(self.input, self.of_guests, kept()));
+        pack.findings.extend(carry::of_doubts(self.rulings, &self.keeping));
         pack.findings.extend(self.fates.findings(self.input, self.rulings, &self.keeping));
         pack.findings.extend(self.ended.iter().filter_map(|(by, ended)| revoked::finding(self.input, by, ended)));
         pack.findings.extend(home::findings(self.input, self.manifest, &self.read));
@@ -264,7 +265,11 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
             _ if object.state.is_handover() => left,
             Fate::Kept(_) if self.is_of_another(row) => left,
             Fate::Kept(reason) => Disposition::Kept(reason),
-            Fate::Fresh if self.is_fresh_for(row) => Disposition::Fresh,
+            Fate::Fresh | Fate::Partly(_) if self.is_fresh_for(row) => Disposition::Fresh,
+            Fate::Partly(reason) if self.input.terms.allowances.withdraws(&needed_by.by, reason.code()) => {
+                Disposition::Withdrawn(Gone::Asked)
+            }
+            Fate::Partly(reason) => Disposition::Kept(reason),
             Fate::Fresh if self.is_fresh(&object.key) => left,
             Fate::Fresh => {
                 let waits = guest_stays::waits(self.input, self.admission, self.of_guests, object, needed_by);

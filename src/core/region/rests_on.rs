@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::input::{Input, Terms};
 use super::texts;
-use crate::capi::cluster::cluster_kind;
+use crate::capi::cluster::{cluster_kind, names_cluster};
 use crate::claim::access::credential_key;
 use crate::claim::deployments;
 use crate::k0rdent;
@@ -50,8 +50,11 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     let needed = all(&terms.world, &manifest.objects);
     let mut found = found(terms, &needed);
     let before = published.and_then(|manifest| manifest.rests_on.as_ref()).into_iter().flatten();
-    // A Cluster or a ClusterDeployment stands for others that are gone from the sources.
-    let is_one_of_several = |key: &ObjectKey| key.kind == cluster_kind() || key.kind == deployments::kind();
+    // A Cluster or a ClusterDeployment stands for others that are gone from the sources, and nothing refers to what makes machines.
+    let is_one_of_several = |key: &ObjectKey| {
+        let is_of_machines = names_cluster(&key.kind) || kinds::is_failure_domain(&key.kind);
+        is_of_machines || key.kind == cluster_kind() || key.kind == deployments::kind()
+    };
     let is_open = |key: &ObjectKey| matches!(snapshot.stands(key), Lookup::Unread(_) | Lookup::Unasked);
     let stays = |key: &ObjectKey| (needed.contains(key) || is_one_of_several(key)) && is_open(key);
     before.filter(|(key, _)| stays(key)).for_each(|(key, at)| _ = found.insert(key.clone(), at.clone()));
@@ -89,8 +92,10 @@ fn all(world: &World<'_>, objects: &[ManifestObject]) -> BTreeSet<ObjectKey> {
     let mut keys = deciding(objects, &world.fleet.system_namespace);
     keys.extend(clusters(world.snapshot, objects).cloned());
     keys.extend(world.facts.placements.slices().cloned());
-    let claimants = objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
-    let users = claimants.filter_map(|by| world.facts.deployments.first_of(by));
+    let claimants = || objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
+    let clusters = claimants().filter_map(|by| world.facts.asked_by(by)?.claim.as_ref()?.all_starts());
+    keys.extend(clusters.flat_map(|starts| &starts.makers).cloned());
+    let users = claimants().filter_map(|by| world.facts.deployments.first_of(by));
     keys.extend(users.cloned());
     keys
 }

@@ -60,10 +60,12 @@ impl<'f> Index<'f> {
             }
             return Kept::Weighed(Admitted(weighed));
         }
+        // Of machines it is told which identities they name, also where no region takes Clusters.
+        if of_machines(&kind).is_some() && !self.fleet.reads(&kind) {
+            return Kept::Weighed(Admitted(weigh(self.fleet, self.source, &self.known, (document, origin))));
+        }
         let is_known = || self.fleet.reads(&kind) || is_definition(&kind) || kind.kind == PROVIDER_INTERFACE;
-        // Of machines it is said which identities they name, also where no region takes Clusters.
-        let is_told = || elsewhere::is_maker(&kind) || of_machines(&kind).is_some();
-        match is_known() || is_told() || is_near(kind_words(&document)) {
+        match is_known() || elsewhere::is_maker(&kind) || is_near(kind_words(&document)) {
             true => Kept::Whole(document, origin),
             false => Kept::Nothing,
         }

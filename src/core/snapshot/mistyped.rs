@@ -13,7 +13,7 @@ use alloc::string::String;
 use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
-use crate::capi::cluster::{CLUSTERS, names_cluster};
+use crate::capi::cluster::{self, CLUSTERS, names_cluster};
 use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
@@ -144,6 +144,10 @@ fn check(
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
+        // Nothing refers to these, so nothing else notices that one is not there.
+        let unnamed = cluster::unnamed_of_machines().filter(|_| fleet.names_clusters());
+        let unnamed = unnamed.map(|(group, kind)| (&*group, &*kind));
+        let known = known.chain(unnamed);
         let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
         let near = known.chain(declared).filter_map(|(near_group, near_kind)| {
             let between = group_edits(api_version, group, near_group)?;
@@ -276,12 +280,12 @@ impl Meant {
         let mut words = BTreeSet::new();
         let is_maker = kind.as_ref().is_some_and(names_cluster);
         if is_maker {
-            collect(document, &mut words);
+            words.extend(document.texts().into_iter().map(Box::from));
         } else if part(&["metadata", "name"]).is_none() {
             // Values of Secrets are no names.
             const VALUES: [&str; 4] = ["data", "stringData", "spec", "status"];
             for (_, node) in document.entries().iter().filter(|(key, _)| !VALUES.contains(&&**key)) {
-                collect(node, &mut words);
+                words.extend(node.texts().into_iter().map(Box::from));
             }
         }
         let why = format!("the document at {origin} may be meant to be it");
@@ -312,7 +316,7 @@ impl Meant {
         let why = format!("the template at {} may be meant to make it", object.origin);
         let mut words = BTreeSet::new();
         if names_cluster(kind) {
-            collect(&object.body, &mut words);
+            words.extend(object.body.texts().into_iter().map(Box::from));
         }
         Self {
             kind: Some(kind.clone()),
@@ -364,14 +368,5 @@ impl Meant {
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)
-    }
-}
-
-fn collect(node: &Node, words: &mut BTreeSet<Box<str>>) {
-    match node {
-        Node::Text(text) => _ = words.insert(text.clone()),
-        Node::List(items) => items.iter().for_each(|item| collect(item, words)),
-        Node::Map(entries) => entries.iter().for_each(|(_, node)| collect(node, words)),
-        _ => {}
     }
 }

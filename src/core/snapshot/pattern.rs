@@ -14,7 +14,7 @@ const VARIABLE: (&str, &str) = ("${", "}");
 
 /// A text, which may be a template.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Pattern {
+pub struct Pattern {
     text: Box<str>,
     /// What stands around variables: before the first, between two, and behind the last; none if there are none.
     parts: Option<Parts>,
@@ -32,23 +32,23 @@ struct Parts {
 
 impl Pattern {
     /// Takes a text apart; `variables` are looked for too, or only what Helm would have rendered.
-    pub(super) fn of(text: &str, variables: bool) -> Self {
+    pub fn of(text: &str, variables: bool) -> Self {
         let parts = if variables { Parts::of(text, [HELM, VARIABLE]) } else { Parts::of(text, [HELM]) };
         Self { text: text.into(), parts }
     }
 
     /// The text.
-    pub(super) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether something is left to be filled in.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.parts.is_some()
     }
 
     /// Whether a text is what this could become; what has no variables becomes only itself.
-    pub(super) fn fits(&self, text: &str) -> bool {
+    pub fn fits(&self, text: &str) -> bool {
         let Some(Parts { first, middle, last, bytes }) = &self.parts else { return *self.text == *text };
         if *bytes > text.len() {
             return false;

@@ -3,8 +3,10 @@
 //! All that a source may have, or have otherwise, without having been read stands here, and [`State::doubts`] answers for an
 //! object and for all of a kind in a namespace. What follows from an answer is asked of [`Snapshot`](super::Snapshot).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::asked::Asked;
 use super::guesses::Guesses;
@@ -13,6 +15,7 @@ use super::reason::{Reason, Unread};
 use super::words::Words;
 use crate::config::Provides;
 use crate::name::{GroupKind, Namespace, ObjectKey, SourceName};
+use crate::unread_words::words_of;
 
 /// What is known of a source beyond the objects that it gave.
 pub(super) struct State {
@@ -55,6 +58,10 @@ pub(super) enum Why {
     Unanswered,
 }
 
+/// All of them, the first ones first.
+const ALL: [Why; 7] =
+    [Why::Changing, Why::Sealed, Why::Meant, Why::Incomplete, Why::Named, Why::Unreadable, Why::Unanswered];
+
 /// A doubt about an object that was not read.
 #[derive(Clone, Copy)]
 pub(super) struct Doubt<'a> {
@@ -73,9 +80,7 @@ impl Doubt<'_> {
 impl State {
     /// The reasons why the source may have the object although it was not read; none if its absence is proved.
     pub(super) fn doubts(&self, asked: Asked<'_>) -> impl Iterator<Item = Doubt<'_>> {
-        let all =
-            [Why::Changing, Why::Sealed, Why::Meant, Why::Incomplete, Why::Named, Why::Unreadable, Why::Unanswered];
-        all.into_iter().filter_map(move |why| self.reason(why, asked).map(|reason| Doubt { why, reason }))
+        ALL.into_iter().filter_map(move |why| self.reason(why, asked).map(|reason| Doubt { why, reason }))
     }
 
     /// The reason that is given, if the source may have it for this.
@@ -119,7 +124,26 @@ impl State {
     /// key. Of documents that could not be used, the words tell.
     pub(super) fn may_hold_naming(&self, key: &ObjectKey) -> bool {
         let any = Asked { object: None, ..Asked::object(key) };
-        self.doubt(key).is_some() || self.reason(Why::Changing, any).is_some()
+        let is_so = |why| match why {
+            Why::Changing | Why::Incomplete | Why::Unanswered => self.reason(why, any).is_some(),
+            Why::Meant => self.reason(why, Asked::object(key)).is_some(),
+            Why::Named | Why::Unreadable => self.words.may_say(any, &[key.name.as_str()]),
+            Why::Sealed => false,
+        };
+        ALL.into_iter().any(is_so)
+    }
+
+    /// Returns true if a cluster-scoped object of a kind might be unseen that has a label with one of some values.
+    pub(super) fn may_hold_selected(&self, kind: &GroupKind, values: Option<&[Box<str>]>) -> bool {
+        let any = Asked { kind, namespace: None, object: None };
+        let is_so = |why| match why {
+            Why::Named | Why::Unreadable => values.map_or_else(
+                || self.words.may_say(any, &[]),
+                |values| values.iter().any(|value| self.words.may_say(any, &words_of(value).collect::<Vec<_>>())),
+            ),
+            _ => self.reason(why, any).is_some(),
+        };
+        ALL.into_iter().any(is_so)
     }
 
     /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
@@ -130,8 +154,6 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
     use crate::finding::{Origin, Place};
     use crate::snapshot::mistyped::Meant;

@@ -1,5 +1,7 @@
 //! Unread: where something may stand that was not read.
 
+use alloc::boxed::Box;
+
 use super::asked::Asked;
 use super::state::{State, Why};
 use super::{Snapshot, Unread};
@@ -97,19 +99,19 @@ impl Snapshot {
         self.sources.iter().filter(may).map(|state| &state.name)
     }
 
-    /// The sources that might hold an unseen object of `kind` in `namespace` that names another one there: a document that
+    /// Returns true if a source might hold an unseen object of `kind` in `namespace` that names another one there. A document that
     /// could not be used counts only if that name stands in it.
-    pub fn unread_naming(
-        &self,
-        kind: GroupKind,
-        namespace: &Namespace,
-        name: &Name,
-    ) -> impl Iterator<Item = &SourceName> {
-        let key = ObjectKey::new(kind, Some(namespace.clone()), name.clone());
-        let may = move |state: &&State| {
-            self.may_provide_some(state, &key.kind, key.namespace.as_ref()) && state.may_hold_naming(&key)
-        };
-        self.sources.iter().filter(may).map(|state| &state.name)
+    pub fn may_lack_naming(&self, source: &SourceName, kind: &GroupKind, namespace: &Namespace, name: &Name) -> bool {
+        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), name.clone());
+        self.source(source)
+            .is_some_and(|state| self.may_provide_some(state, kind, Some(namespace)) && state.may_hold_naming(&key))
+    }
+
+    /// Returns true if a source might hold an unseen cluster-scoped object of `kind` that has a label with one of these
+    /// values; without them, any counts. A document that could not be used counts only if such a value stands in it.
+    pub fn may_lack_selected(&self, source: &SourceName, kind: &GroupKind, values: Option<&[Box<str>]>) -> bool {
+        self.source(source)
+            .is_some_and(|state| self.may_provide_some(state, kind, None) && state.may_hold_selected(kind, values))
     }
 
     fn may_provide_some(&self, state: &State, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {

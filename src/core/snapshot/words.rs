@@ -19,6 +19,10 @@ pub(super) struct Words {
     documents: Vec<UnreadWords>,
     /// The documents with a word, by number.
     with: BTreeMap<Box<str>, Vec<usize>>,
+    /// The same of words that are no name of the object: those that it refers by.
+    saying: BTreeMap<Box<str>, Vec<usize>>,
+    /// Those of which no text is known.
+    without_text: Vec<usize>,
     /// Those of any kind, and those of any name.
     any_kind: Vec<usize>,
     any_name: Vec<usize>,
@@ -30,6 +34,12 @@ impl Words {
         for (number, mut document) in documents.into_iter().enumerate() {
             for word in document.take_words() {
                 found.with.entry(word).or_default().push(number);
+            }
+            for word in document.take_said() {
+                found.saying.entry(word).or_default().push(number);
+            }
+            if document.has_no_text {
+                found.without_text.push(number);
             }
             if document.any_kind {
                 found.any_kind.push(number);
@@ -56,6 +66,21 @@ impl Words {
         self.may_hold(asked, &self.any_kind)
     }
 
+    /// Returns true if some document has all of some words, and may be of the kind in the namespace. Of one whose text is not known,
+    /// the kind tells.
+    pub(super) fn may_say(&self, asked: Asked<'_>, words: &[&str]) -> bool {
+        let namespace = asked.namespace.map(Namespace::as_str);
+        let is_among = |numbers: &[usize], number: usize| numbers.binary_search(&number).is_ok();
+        let saying = |word: &str| self.saying.get(word).map(Vec::as_slice).unwrap_or_default();
+        let has = |number: usize, word: &&str| is_among(self.with(word), number) || is_among(saying(word), number);
+        let is_it = |number: usize| {
+            let is_in = self.documents.get(number).is_some_and(|document| document.may_be_in(namespace));
+            is_in && (is_among(&self.without_text, number) || words.iter().all(|word| has(number, word)))
+        };
+        let mut of_kind = self.with(asked.kind.kind.as_str()).iter().chain(&self.any_kind);
+        of_kind.any(|number| is_it(*number))
+    }
+
     fn may_hold(&self, asked: Asked<'_>, of_kind: &[usize]) -> bool {
         let namespace = asked.namespace.map(Namespace::as_str);
         let is_in = |number: &usize| self.documents.get(*number).is_some_and(|document| document.may_be_in(namespace));
@@ -67,8 +92,10 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        while let Some((mut word, _)) = self.with.pop_first() {
-            word.zeroize();
+        for all in [&mut self.with, &mut self.saying] {
+            while let Some((mut word, _)) = all.pop_first() {
+                word.zeroize();
+            }
         }
     }
 }

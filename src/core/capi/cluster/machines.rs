@@ -3,7 +3,9 @@
 //! A machine of most providers has its cluster's identity. Where it names another one, that stands in the template that a
 //! control plane, a MachineDeployment, a MachineSet or a MachinePool refers to, or in the object behind a single Machine.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -13,8 +15,9 @@ use super::kinds::{CLUSTERS, TEMPLATE, kinds, meant_among, template_kind};
 use super::named::{Places, check_fields, collect, dotted};
 use super::reading::{Reading, Referred};
 use crate::finding::Fault;
-use crate::name::{GroupKind, Name, is_dns_subdomain};
+use crate::name::{GroupKind, Name, is_dns_subdomain, is_template, split_api_version};
 use crate::node::Node;
+use crate::selector::{Selector, UnusableSelector};
 
 /// The field of a cluster's infrastructure that selects its failure domains by their labels.
 pub const DOMAIN_SELECTOR: Path = &["spec", "failureDomainSelector"];
@@ -50,11 +53,24 @@ pub struct Maker {
     domains: &'static [Path],
 }
 
+/// The Cluster of a maker of machines.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// One that names the maker.
+    Naming,
+    /// The one of this name.
+    Is(Name),
+    /// One whose name this template may become.
+    MayBe(Box<str>),
+    /// One whose name may be any of these texts: where the name belongs, it cannot be read.
+    Among(BTreeSet<Name>),
+}
+
 /// The objects that a maker of machines refers to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Makes {
-    /// The Cluster; where its name cannot be read, every name in the text, and none where the Cluster names the maker.
-    pub clusters: BTreeSet<Name>,
+    /// The Cluster.
+    pub owner: Owner,
     /// Machines, or templates of machines.
     pub machines: Vec<Referred>,
     /// The names of failure domains.
@@ -144,6 +160,16 @@ impl Maker {
         self.belongs != Belongs::ControlPlane
     }
 
+    /// The kinds that one of its objects refers to, where they can be read.
+    pub fn kinds(&self, body: &Node) -> impl Iterator<Item = GroupKind> {
+        let kind = |reference: &Node| {
+            let of_version = || reference.str_at(&["apiVersion"]).map(|text| split_api_version(text).0);
+            let group = reference.str_at(&["apiGroup"]).or_else(of_version)?;
+            Some(GroupKind::new(group, reference.str_at(&["kind"])?))
+        };
+        self.refers.iter().filter_map(move |path| kind(body.at(path)?))
+    }
+
     /// The fields that are read of its objects.
     pub fn fields(&self) -> impl Iterator<Item = Path> {
         let own = self.names_cluster().then_some(CLUSTER_NAME);
@@ -154,6 +180,12 @@ impl Maker {
 /// Every kind whose objects make machines.
 pub fn makers() -> &'static [Maker] {
     &MAKERS
+}
+
+/// The groups and kinds of what makes machines, and of failure domains, as far as no object refers to them.
+pub fn unnamed_of_machines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let makers = MAKERS.iter().filter(|maker| maker.names_cluster()).map(|maker| (maker.group, maker.kind));
+    makers.chain(kinds().filter_map(|known| known.domains).map(|domain| (domain.group, domain.kind)))
 }
 
 /// Gives what is known of a kind whose objects make machines.
@@ -199,7 +231,7 @@ pub fn makes(maker: &Maker, body: &Node) -> Makes {
     let mut reading = Reading::new();
     let fields: Vec<Path> = maker.fields().collect();
     check_fields(&mut reading, body, &mut String::new(), &fields);
-    let mut found = Makes::default();
+    let mut found = Makes { owner: Owner::Naming, machines: Vec::new(), domains: Vec::new(), faults: Vec::new() };
     let named = |reading: &mut Reading, path: Path| {
         let mut places = Places::new();
         collect(reading, body, &mut String::new(), path, &mut places);
@@ -220,24 +252,36 @@ pub fn makes(maker: &Maker, body: &Node) -> Makes {
     }
     if maker.names_cluster() {
         let at = dotted(CLUSTER_NAME);
-        let name = reading.faults.text(body, "", CLUSTER_NAME);
-        match name.and_then(|name| reading.named(name, &at, is_dns_subdomain)) {
-            Some(name) => _ = found.clusters.insert(name.into()),
-            None => collect_names(body, &mut found.clusters),
-        }
+        let text = reading.faults.text(body, "", CLUSTER_NAME);
+        let name = text.and_then(|text| reading.named(text, &at, is_dns_subdomain));
+        let template = || text.filter(|text| is_template(text)).map(|text| Owner::MayBe(text.into()));
+        let known = name.map(|name| Owner::Is(name.into())).or_else(template);
+        found.owner = known.unwrap_or_else(|| Owner::Among(names_in(body)));
     }
     found.faults = reading.settle(()).err().unwrap_or_default();
     found
 }
 
-/// Adds every text in a node that could be the name of an object.
-pub fn collect_names(node: &Node, names: &mut BTreeSet<Name>) {
-    match node {
-        Node::Text(text) if is_dns_subdomain(text) => _ = names.insert((&**text).into()),
-        Node::List(items) => items.iter().for_each(|item| collect_names(item, names)),
-        Node::Map(entries) => entries.iter().for_each(|(_, value)| collect_names(value, names)),
-        _ => {}
-    }
+/// Every text in a node that could be the name of an object.
+pub fn names_in(node: &Node) -> BTreeSet<Name> {
+    node.texts().into_iter().filter(|text| is_dns_subdomain(text)).map(Name::from).collect()
+}
+
+/// Reads the selector of failure domains in a cluster's infrastructure; none where it selects none.
+///
+/// # Errors
+/// Where it cannot be read, or a field is nearly its own.
+pub fn domain_selector(body: &Node) -> Result<Option<Selector>, Vec<Fault>> {
+    let mut reading = Reading::new();
+    check_fields(&mut reading, body, &mut String::new(), &[DOMAIN_SELECTOR]);
+    let selector = body.at(DOMAIN_SELECTOR).filter(|node| !matches!(node, Node::Null)).map(Selector::read);
+    let selector = selector.transpose().unwrap_or_else(|unusable| {
+        let (UnusableSelector::Refused(why) | UnusableSelector::NotUnderstood(why)) = unusable;
+        let message = format!("{} selects no failure domains: {why}", dotted(DOMAIN_SELECTOR));
+        reading.faults.add(message, "Write it as Kubernetes takes it.");
+        None
+    });
+    reading.settle(selector)
 }
 
 /// Gives what is known of a kind of machines, of their templates or of failure domains; true for a template.

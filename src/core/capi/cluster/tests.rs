@@ -5,7 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::super::naming::{Choices, ClusterKind, Form, Naming, Within, Without};
-use super::machines::{makers, makes};
+use super::machines::{Owner, makers, makes};
 use super::{MOST_NAMED, kinds, known, machines, meant, names, of_made, read, templates};
 use crate::finding::{Code, Fault};
 use crate::name::GroupKind;
@@ -346,7 +346,7 @@ fn a_mistyped_field_of_what_makes_machines_is_never_an_absent_one() {
             };
             let said = makes(maker, &whole(path));
             assert_eq!((said.machines.len(), said.faults.len()), (1, 0), "{} {path:?} {:?}", maker.kind, said.faults);
-            assert_eq!(!said.clusters.is_empty(), is_own, "{}", maker.kind);
+            assert_eq!(matches!(said.owner, Owner::Is(_)), is_own, "{}", maker.kind);
             for step in 1..path.len() {
                 let mut short = String::from(path[step]);
                 short.pop();
@@ -361,7 +361,7 @@ fn a_mistyped_field_of_what_makes_machines_is_never_an_absent_one() {
         if is_own {
             // Any name in it may be that of the Cluster.
             let said = makes(maker, &object("{spec: {clusterNme: c, template: {metadata: {labels: {of: d}}}}}"));
-            assert_eq!(said.clusters, ["c".into(), "d".into()].into(), "{}", maker.kind);
+            assert_eq!(said.owner, Owner::Among(["c".into(), "d".into()].into()), "{}", maker.kind);
             assert_eq!(said.faults[0].code, Code::Mistyped, "{}", maker.kind);
         }
     }

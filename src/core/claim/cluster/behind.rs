@@ -2,20 +2,20 @@
 //!
 //! What one object says is worked out once, however many Clusters refer to it.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::{NamedBy, Start};
+use super::super::{NamedBy, Start, Starts, wait};
 use super::makers::Makers;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::{Fleet, Grant, Granted, grants_for};
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, SourceName};
-use crate::node::Node;
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
 use crate::object::{Object, findings_of};
 use crate::snapshot::{Lookup, Snapshot};
 
@@ -47,8 +47,14 @@ pub(super) struct Looked<'a> {
     pub(super) starts: Vec<Start>,
     /// The same, to be found.
     pub(super) roots: BTreeSet<Root>,
-    /// The sources that have the Cluster.
-    pub(super) sources: Vec<&'a SourceName>,
+    /// The machines, and templates of machines, that were looked at.
+    pub(super) machines: BTreeSet<ObjectKey>,
+    /// The objects without which something would not be named that machines name: nothing else refers to them.
+    pub(super) makers: BTreeSet<ObjectKey>,
+    /// The finding about what may make machines of the Cluster, if it is told only where something stays for it.
+    pub(super) doubt: Option<Finding>,
+    /// The findings so far, and the number of what is named, before machines are looked at.
+    own: Option<(Vec<Finding>, usize)>,
 }
 
 impl<'a> Behind<'a> {
@@ -73,7 +79,7 @@ impl<'a> Behind<'a> {
             if let Some(object) = self.look_up(looked, &key, &format!("spec.{}", referred.field)) {
                 self.take(looked, known, object, false);
                 if referred.field == cluster::INFRASTRUCTURE {
-                    with_machines = Some((known, &object.body));
+                    with_machines = Some((known, object));
                 }
             }
         }
@@ -99,8 +105,9 @@ impl<'a> Behind<'a> {
             }
         }
         // An identity that the Cluster itself names is never one of its machines'.
-        if let Some((known, body)) = with_machines {
-            self.of_machines(looked, known, body, spec, BTreeSet::new());
+        if let Some((known, object)) = with_machines.filter(|(known, _)| !known.machines.is_empty()) {
+            looked.begin_machines();
+            self.of_machines(looked, known, Some((object, &object.body)), spec, BTreeSet::new());
         }
     }
 
@@ -189,7 +196,7 @@ impl<'a> Behind<'a> {
         });
         let named = match named {
             Ok(named) => named,
-            Err(faults) => return looked.faults(faults, object),
+            Err(faults) => return looked.faults(&*faults, object),
         };
         for named in named {
             let field = cluster::shown(known, named);
@@ -221,8 +228,8 @@ impl<'a> Behind<'a> {
                 kinds().filter_map(|(_, known)| known).map(|known| known.group_kind()).collect();
             looked.leaves_to(known, others.iter(), &format!("spec.controlPlane of {key}"));
         }
-        let mut selecting = &Node::Null;
-        for Templated { template, written, selector_written, .. } in templates {
+        let mut selecting = None;
+        for Templated { template, written, .. } in templates {
             if template.field == cluster::OF_MACHINES {
                 continue;
             }
@@ -232,22 +239,22 @@ impl<'a> Behind<'a> {
                 looked.unknown(&why, class, cure(looked.cluster));
                 continue;
             }
-            if let Some((patch, field)) = selector_written
-                && !self.makers().domains.is_empty()
-            {
-                let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
-                looked.unknown(&why, class, cure(looked.cluster));
-            }
             let key = ObjectKey::new(template.kind.clone(), key.namespace.clone(), template.name.clone());
             let field = format!("spec.{} of the ClusterClass", template.field);
             if let Some(object) = self.look_up(looked, &key, &field) {
                 self.take(looked, known, object, true);
                 if template.field == cluster::OF_INFRASTRUCTURE {
-                    selecting = cluster::of_made(&object.body).unwrap_or(selecting);
+                    selecting = cluster::of_made(&object.body).ok().map(|body| (object, body));
                 }
             }
         }
         if let Some(known) = infrastructure.filter(|known| !known.machines.is_empty()) {
+            looked.begin_machines();
+            let mut selectors = templates.iter().filter_map(|templated| templated.selector_written.as_ref());
+            if let Some((patch, field)) = selectors.next().filter(|_| self.makers().has_zones()) {
+                let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
+                looked.unknown(&why, class, cure(looked.cluster));
+            }
             let domains = self.of_class_machines(looked, class, known, templates, spec);
             self.of_machines(looked, known, selecting, spec, domains);
         }
@@ -255,16 +262,42 @@ impl<'a> Behind<'a> {
 }
 
 impl<'a> Looked<'a> {
-    pub(super) fn of(snapshot: &'a Snapshot, by: &'a Claimant, cluster: &'a Object, region: &'a Region) -> Self {
-        let sources = snapshot.agreeing(&cluster.key).map(|copy| &copy.origin.source).collect();
+    /// Begins with one of the copies of a Cluster that say the same: that of the source which is trusted most.
+    ///
+    /// The makers of its machines stand in that source alone. An equal copy elsewhere neither adds to the Cluster nor takes
+    /// from it, in whatever order the sources come.
+    pub(super) fn of(behind: &Behind<'a>, by: &'a Claimant, cluster: &'a Object, region: &'a Region) -> Self {
+        let trust = |copy: &&Object| {
+            let source = behind.fleet.sources.iter().find(|source| source.name == copy.origin.source);
+            source.map(|source| (!source.provides.cluster_scoped, source.region.is_some()))
+        };
+        let cluster = behind.snapshot.agreeing(&cluster.key).min_by_key(trust).unwrap_or(cluster);
         let (findings, starts, roots) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { by, region, cluster, findings, starts, roots, sources }
+        let (machines, makers) = (BTreeSet::new(), BTreeSet::new());
+        Self { by, region, cluster, findings, starts, roots, machines, makers, doubt: None, own: None }
     }
 }
 
 impl Looked<'_> {
-    pub(super) fn faults(&mut self, faults: &[Fault], object: &Object) {
-        self.findings.extend(findings_of(faults, object));
+    pub(super) fn faults<'f>(&mut self, faults: impl IntoIterator<Item = &'f Fault>, object: &Object) {
+        let faults: Vec<Fault> = faults.into_iter().cloned().collect();
+        self.findings.extend(findings_of(&faults, object));
+    }
+
+    /// Goes on with machines: what is found from here on takes nothing from the Cluster.
+    fn begin_machines(&mut self) {
+        self.own = Some((core::mem::take(&mut self.findings), self.starts.len()));
+    }
+
+    /// The starts of the claim, and the findings.
+    pub(super) fn settle(self) -> (Starts, Vec<Finding>) {
+        let Some((mut findings, own)) = self.own else { return (Starts::of(self.starts), self.findings) };
+        let waiting = wait(self.findings);
+        let is_open = self.doubt.is_some() || waiting.iter().any(|finding| finding.code == Code::MachinesWait);
+        findings.extend(waiting);
+        let open = is_open.then_some(Code::MachinesWait);
+        let doubt = self.doubt.map(Box::new);
+        (Starts { named: self.starts, own, open, doubt, makers: self.makers }, findings)
     }
 
     /// What is known of a kind whose objects name an identity; none where there is nothing to look at.

@@ -3,57 +3,67 @@
 //! Only machines of providers count that let them name an identity of their own. What makes them is found by the name of the
 //! Cluster in it, and by the Cluster's own reference to its control plane. A Cluster is held to its own source: what makes
 //! machines, and failure domains, count only there.
+//!
+//! Machines take nothing from their Cluster. What is wrong with them, or may be missing, leaves open which identities they name,
+//! and what is published of these stays.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::behind::{Behind, Looked, cure};
-use super::makers::{Makers, Making, controller_of, naming};
-use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Referred, Templated};
+use super::makers::{Makers, Making, naming};
+use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Owner, Referred, Templated};
 use crate::capi::naming::ClusterKind;
-use crate::finding::{Code, Finding};
-use crate::name::{GroupKind, Name, ObjectKey, SourceName};
+use crate::finding::{Code, Finding, Severity};
+use crate::name::{GroupKind, Name, ObjectKey};
+use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
-use crate::selector::{Label, Selector, Truth};
 use crate::snapshot::Lookup;
 
 impl<'a> Behind<'a> {
     /// Takes what the machines of a Cluster name, and its failure domains: of these names, and those that the infrastructure
-    /// selects, whose body is given.
+    /// selects, which stands in an object or is made of it.
     pub(super) fn of_machines(
         &mut self,
         looked: &mut Looked<'_>,
         known: &'static ClusterKind,
-        body: &Node,
+        infrastructure: Option<(&Object, &Node)>,
         spec: &ClusterSpec,
         mut domains: BTreeSet<Name>,
     ) {
-        if known.machines.is_empty() {
-            return;
-        }
         let (namespace, name) = (looked.by.namespace().clone(), looked.cluster.key.name.clone());
-        let unread = naming().find_map(|maker| {
-            let mut sources = self.snapshot.unread_naming(maker.group_kind(), &namespace, &name);
-            sources.find(|source| looked.sources.contains(source)).map(|source| (source.clone(), maker))
-        });
-        if let Some((source, maker)) = unread {
-            self.unread(looked, &source, &format!("{}s in namespace {namespace}", maker.kind));
+        let source = looked.cluster.origin.source.clone();
+        let mut kinds = naming().map(|maker| (maker, maker.group_kind()));
+        let unread = kinds.find(|(_, kind)| self.snapshot.may_lack_naming(&source, kind, &namespace, &name));
+        if let Some((maker, _)) = unread {
+            self.unread(looked, &format!("{}s in namespace {namespace}", maker.kind));
         }
         let makers = self.makers();
-        for making in makers.of(&namespace, &name) {
+        if let Some(stray) = makers.stray(&source, &namespace, &name) {
+            let finding = of_stray(looked, stray);
+            // Who has machines of Clusters that are elsewhere is not told so of each Cluster.
+            match is_slip(&stray.makes.owner, name.as_str()) {
+                true => looked.findings.push(finding),
+                false => looked.doubt = Some(finding),
+            }
+        }
+        for making in makers.of(&source, &namespace, &name) {
             self.of_maker(looked, known, making, &mut domains);
         }
         if let Some((object, maker)) = self.control_plane(looked, spec) {
             let makes = cluster::makes(maker, &object.body);
             self.of_maker(looked, known, &Making { object, maker, makes }, &mut domains);
         }
-        self.of_domains(looked, known, body, &domains);
+        self.of_domains(looked, known, infrastructure, &domains);
     }
 
-    fn unread(&self, looked: &mut Looked<'_>, source: &SourceName, what: &str) {
-        let message =
-            format!("source {source} may have {what} that were not read, and what their machines name is unknown");
+    fn unread(&self, looked: &mut Looked<'_>, what: &str) {
+        let source = &looked.cluster.origin.source;
+        let message = format!("source {source} may have {what} that were not read");
         let finding = Finding::new(Code::Unread, message).about(&looked.cluster.key).at(&looked.cluster.origin);
         looked.findings.push(
             finding.help(
@@ -67,21 +77,11 @@ impl<'a> Behind<'a> {
         Arc::clone(self.makers.get_or_insert_with(|| Arc::new(Makers::among(self.fleet, self.snapshot))))
     }
 
-    /// Returns true if a source of the Cluster has a copy of an object; one that differs from the copy that counts is a fault
-    /// of that.
-    fn is_own(&self, looked: &Looked<'_>, object: &Object) -> bool {
-        self.snapshot.copies(&object.key).any(|copy| looked.sources.contains(&&copy.origin.source))
-    }
-
-    /// The control plane that a Cluster names, if it makes machines and is there.
+    /// The control plane that a Cluster names, if it makes machines.
     fn control_plane(&self, looked: &mut Looked<'_>, spec: &ClusterSpec) -> Option<(&'a Object, &'static Maker)> {
         let referred = spec.refers_to.iter().find(|to| to.field == cluster::CONTROL_PLANE)?;
         let maker = cluster::maker(&referred.kind).filter(|maker| maker.belongs == Belongs::ControlPlane)?;
         let key = own(looked, &referred.kind, &referred.name);
-        // A control plane that names no identity itself may stand elsewhere.
-        if matches!(self.snapshot.look_up(&key), Lookup::Absent) {
-            return None;
-        }
         self.look_up(looked, &key, "spec.controlPlaneRef").map(|object| (object, maker))
     }
 
@@ -93,11 +93,9 @@ impl<'a> Behind<'a> {
         Making { object, maker, makes }: &Making<'a>,
         domains: &mut BTreeSet<Name>,
     ) {
-        if !self.is_own(looked, object) {
-            return;
-        }
-        looked.faults(&object.faults, object);
-        looked.faults(&makes.faults, object);
+        // What another source says under the same name is nothing to this one.
+        let faults = object.faults.iter().filter(|fault| fault.code != Code::Shadowed);
+        looked.faults(faults.chain(&makes.faults), object);
         if object.is_mistyped() {
             return;
         }
@@ -105,6 +103,10 @@ impl<'a> Behind<'a> {
         for referred in &makes.machines {
             let Some((machine, is_template)) = machine_of(looked, known, referred, object) else { continue };
             let key = own(looked, &referred.kind, &referred.name);
+            // Many machines are made of one template.
+            if !looked.machines.insert(key.clone()) {
+                continue;
+            }
             let is_spent = matches!(maker.belongs, Belongs::Made | Belongs::Machine);
             // A template is deleted as soon as nothing new is to be made of it.
             if is_spent && matches!(self.snapshot.look_up(&key), Lookup::Absent) {
@@ -112,7 +114,11 @@ impl<'a> Behind<'a> {
             }
             let field = format!("{} of {}", referred.field, object.key);
             if let Some(found) = self.look_up(looked, &key, &field) {
+                let before = looked.starts.len();
                 self.take(looked, machine, found, is_template);
+                if looked.starts.len() > before && maker.names_cluster() {
+                    looked.makers.insert(object.key.clone());
+                }
             }
         }
     }
@@ -153,47 +159,78 @@ impl<'a> Behind<'a> {
         &mut self,
         looked: &mut Looked<'_>,
         known: &'static ClusterKind,
-        body: &Node,
+        infrastructure: Option<(&Object, &Node)>,
         names: &BTreeSet<Name>,
     ) {
         let Some(domain) = known.domains else { return };
-        let makers = self.makers();
-        let selector = match body.at(cluster::DOMAIN_SELECTOR).map(Selector::read).transpose() {
-            Ok(selector) => selector,
-            Err(_) => {
-                let why = "the selector of its failure domains cannot be read";
-                return looked.unknown(why, looked.cluster, cure(looked.cluster));
-            }
-        };
+        let source = looked.cluster.origin.source.clone();
         let kind = domain.group_kind();
-        let key = |name: &Name| ObjectKey::new(kind.clone(), None, name.clone());
-        let is_unread = |source: &&&SourceName| {
-            names.iter().any(|name| self.snapshot.unread_of(source, &key(name)).is_some())
-                || (selector.is_some() && self.snapshot.all_unread_in(&kind, None).any(|unread| unread == **source))
-        };
-        let unread = looked.sources.iter().find(is_unread).copied();
-        if let Some(source) = unread {
-            self.unread(looked, source, &format!("{}s", domain.kind));
+        let mut selector = None;
+        if let Some((object, body)) = infrastructure {
+            match cluster::domain_selector(body) {
+                Ok(read) => selector = read,
+                Err(faults) => return looked.faults(&faults, object),
+            }
         }
-        let selects = |selector: &Selector, zone: &Object| {
-            let label = |key: &str| zone.label(key).map_or(Label::Absent, Label::Is);
-            zone.key.kind == kind && selector.matches(label) == Truth::Yes
+        let keys = || names.iter().map(|name| ObjectKey::new(kind.clone(), None, name.clone()));
+        let is_named_unread = || keys().any(|key| self.snapshot.unread_of(&source, &key).is_some());
+        let is_unread = || {
+            selector.as_ref().is_some_and(|selector| {
+                let values = selector.needs().map(|(_, values)| values);
+                self.snapshot.may_lack_selected(&source, &kind, values)
+            })
         };
-        let named = names.iter().filter_map(|name| makers.domains.get_key_value(&key(name)));
-        let selected =
-            selector.iter().flat_map(|selector| makers.domains.iter().filter(|(_, zone)| selects(selector, zone)));
-        let chosen: BTreeMap<&ObjectKey, &'a Object> = named.chain(selected).map(|(key, zone)| (*key, *zone)).collect();
+        if is_named_unread() || is_unread() {
+            self.unread(looked, &format!("{}s", domain.kind));
+        }
+        for key in keys().filter(|key| matches!(self.snapshot.stands(key), Lookup::Absent)) {
+            let message = format!("machines are placed in {key}, which is in no source");
+            let finding = Finding::new(Code::MissingReference, message).about(&key).at(&looked.cluster.origin);
+            looked.findings.push(finding.help("Add the object, or correct the name of the failure domain."));
+        }
+        let makers = self.makers();
+        let Some(zones) = makers.zones(&source) else { return };
+        let mut chosen: BTreeMap<&ObjectKey, &'a Object> = BTreeMap::new();
+        let selected = selector.iter().flat_map(|selector| zones.selected(&kind, selector));
+        for zone in keys().flat_map(|key| zones.named(&key).collect::<Vec<_>>()).chain(selected) {
+            _ = chosen.insert(&zone.key, zone);
+        }
         // They have no namespace: a Secret that one names stands in that of the controller.
-        let own = controller_of(self.fleet, domain);
+        let own = self.fleet.controller_of(domain);
         for zone in chosen.into_values() {
-            if self.is_own(looked, zone) {
-                looked.faults(&zone.faults, zone);
-                if !zone.is_mistyped() {
-                    self.take_from(looked, domain, zone, false, &own);
+            looked.faults(zone.faults.iter().filter(|fault| fault.code != Code::Shadowed), zone);
+            if !zone.is_mistyped() {
+                let before = looked.starts.len();
+                self.take_from(looked, domain, zone, false, own);
+                if looked.starts.len() > before {
+                    looked.makers.insert(zone.key.clone());
                 }
             }
         }
     }
+}
+
+/// Returns true if what makes machines was probably meant for the Cluster of a name.
+fn is_slip(owner: &Owner, name: &str) -> bool {
+    match owner {
+        Owner::Is(other) => edits(other.as_str(), name).is_some(),
+        Owner::MayBe(_) | Owner::Among(_) | Owner::Naming => true,
+    }
+}
+
+/// The finding about what makes machines of a Cluster that cannot be told: perhaps of this one.
+fn of_stray(looked: &Looked<'_>, Making { object, makes, .. }: &Making<'_>) -> Finding {
+    let said = match &makes.owner {
+        Owner::Is(name) => format!("names Cluster {name}, which is in no source"),
+        Owner::MayBe(_) => String::from("names its Cluster by a template that is not rendered"),
+        Owner::Among(_) | Owner::Naming => String::from("does not say of which Cluster it is"),
+    };
+    let message = format!("{} {said}, and may be meant for {}", object.key, looked.cluster.key);
+    Finding::new(Code::MachinesWait, message)
+        .severity(Severity::Warning)
+        .about(&object.key)
+        .at(&object.origin)
+        .help("Correct `spec.clusterName`, or remove the object. Until then, what is published for machines stays.")
 }
 
 /// The kind of machines that is referred to; none where it names no identity, or the fault was added.
@@ -208,7 +245,7 @@ fn machine_of(
         && let Some(meant) = cluster::meant_machine(known, &referred.kind)
     {
         let message = format!("{} refers to the kind {}, which is not known", at.key, referred.kind.qualified());
-        let help = format!("Did you mean {}? Until this is corrected, what the Cluster has stays.", meant.qualified());
+        let help = format!("Did you mean {}?", meant.qualified());
         looked.findings.push(Finding::new(Code::Mistyped, message).about(&at.key).at(&at.origin).help(help));
     }
     found

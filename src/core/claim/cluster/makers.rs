@@ -1,18 +1,21 @@
 //! Makers: everything in the sources that makes machines of Clusters, and what machines name.
+//!
+//! Each copy counts by itself, in its own source: what another source says under the same name takes nothing away.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::capi::cluster::{self, Maker, Makes};
-use crate::capi::naming::ClusterKind;
+use crate::capi::cluster::{self, Maker, Makes, Owner};
 use crate::config::Fleet;
-use crate::name::{GroupKind, Name, Namespace, ObjectKey};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::object::Object;
-use crate::snapshot::Snapshot;
+use crate::selector::{Label, Selector, Truth};
+use crate::snapshot::{Lookup, Pattern, Snapshot};
 
-/// An object that makes machines, and what it says.
+/// A copy of an object that makes machines, and what it says.
 pub(super) struct Making<'a> {
-    /// The object.
+    /// The copy.
     pub(super) object: &'a Object,
     /// The kind of it.
     pub(super) maker: &'static Maker,
@@ -20,82 +23,145 @@ pub(super) struct Making<'a> {
     pub(super) makes: Makes,
 }
 
+/// The number of templates of Cluster names that are told apart in a namespace of a source.
+const MOST_TEMPLATES: usize = 100;
+
 /// Everything that makes machines and names its Cluster, and the failure domains.
 pub(super) struct Makers<'a> {
     all: Vec<Making<'a>>,
-    /// The numbers of those of a Cluster, by its namespace and name.
-    of: BTreeMap<(Namespace, Name), Vec<usize>>,
-    /// The failure domains that name something, or that may: what they say cannot be read.
-    pub(super) domains: BTreeMap<&'a ObjectKey, &'a Object>,
+    /// The numbers of those of a Cluster, by their source, its namespace and its name.
+    of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
+    /// The numbers of those of which nobody knows the Cluster, by their source and namespace, and by the template of its name;
+    /// without one it may be any.
+    strays: BTreeMap<(SourceName, Namespace), BTreeMap<Option<Pattern>, usize>>,
+    zones: BTreeMap<SourceName, Zones<'a>>,
+}
+
+/// The failure domains of one source that name something, or that may: what they say cannot be read.
+#[derive(Default)]
+pub(super) struct Zones<'a> {
+    all: Vec<&'a Object>,
+    named: BTreeMap<&'a ObjectKey, Vec<usize>>,
+    labelled: BTreeMap<(&'a str, &'a str), Vec<usize>>,
 }
 
 impl<'a> Makers<'a> {
     pub(super) fn among(fleet: &Fleet, snapshot: &'a Snapshot) -> Self {
-        let mut found = Self { all: Vec::new(), of: BTreeMap::new(), domains: BTreeMap::new() };
+        let mut found = Self { all: Vec::new(), of: BTreeMap::new(), strays: BTreeMap::new(), zones: BTreeMap::new() };
         for maker in naming() {
-            for object in snapshot.all(&maker.group_kind()) {
-                let Some(namespace) = object.key.namespace.clone() else { continue };
-                let makes = cluster::makes(maker, &object.body);
-                for name in &makes.clusters {
-                    let of = ObjectKey::new(cluster::cluster_kind(), Some(namespace.clone()), name.clone());
-                    if snapshot.get(&of).is_some() {
-                        found.of.entry((namespace.clone(), name.clone())).or_default().push(found.all.len());
-                    }
-                }
-                found.all.push(Making { object, maker, makes });
+            let kind = maker.group_kind();
+            for object in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
+                found.add(snapshot, maker, object);
             }
         }
         for domain in cluster::kinds().filter_map(|known| known.domains) {
-            let own = controller_of(fleet, domain);
+            let own = fleet.controller_of(domain);
             let names_none =
-                |zone: &&Object| cluster::names(domain, &zone.body, &own).is_ok_and(|named| named.is_empty());
+                |zone: &&Object| cluster::names(domain, &zone.body, own).is_ok_and(|named| named.is_empty());
             let kind = domain.group_kind();
-            let zones = snapshot.all(&kind).filter(|zone| !names_none(zone) || zone.is_mistyped());
-            found.domains.extend(zones.map(|zone| (&zone.key, zone)));
+            let copies = snapshot.all(&kind).flat_map(|zone| snapshot.copies(&zone.key));
+            for zone in copies.filter(|zone| !names_none(zone) || zone.is_mistyped()) {
+                found.zones.entry(zone.origin.source.clone()).or_default().add(zone);
+            }
         }
         found
     }
 
-    /// Those of a Cluster.
-    pub(super) fn of(&self, namespace: &Namespace, name: &Name) -> impl Iterator<Item = &Making<'a>> {
-        let numbers = self.of.get(&(namespace.clone(), name.clone()));
+    fn add(&mut self, snapshot: &Snapshot, maker: &'static Maker, object: &'a Object) {
+        let Some(namespace) = &object.key.namespace else { return };
+        let makes = cluster::makes(maker, &object.body);
+        let source = &object.origin.source;
+        let is_there = |name: &&Name| {
+            let of = ObjectKey::new(cluster::cluster_kind(), Some(namespace.clone()), (*name).clone());
+            !matches!(snapshot.stands(&of), Lookup::Absent)
+        };
+        let (named, template) = match &makes.owner {
+            Owner::Is(name) => (core::slice::from_ref(name).iter().filter(is_there).collect::<Vec<_>>(), None),
+            Owner::Among(names) => (names.iter().filter(is_there).collect(), None),
+            Owner::MayBe(text) => (Vec::new(), Some(Pattern::of(text, true))),
+            Owner::Naming => return,
+        };
+        if named.is_empty() {
+            let strays = self.strays.entry((source.clone(), namespace.clone())).or_default();
+            // Beyond what is told apart it could be any.
+            let template = template.filter(|_| strays.len() < MOST_TEMPLATES);
+            strays.entry(template).or_insert(self.all.len());
+        }
+        for name in named {
+            let of = (source.clone(), namespace.clone(), name.clone());
+            self.of.entry(of).or_default().push(self.all.len());
+        }
+        self.all.push(Making { object, maker, makes });
+    }
+
+    /// Those of a Cluster in a source.
+    pub(super) fn of(
+        &self,
+        source: &SourceName,
+        namespace: &Namespace,
+        name: &Name,
+    ) -> impl Iterator<Item = &Making<'a>> {
+        let numbers = self.of.get(&(source.clone(), namespace.clone(), name.clone()));
         numbers.into_iter().flatten().filter_map(|number| self.all.get(*number))
+    }
+
+    /// One of a source that may be a Cluster's, although that cannot be told.
+    pub(super) fn stray(&self, source: &SourceName, namespace: &Namespace, name: &Name) -> Option<&Making<'a>> {
+        let strays = self.strays.get(&(source.clone(), namespace.clone()))?;
+        let fits = |template: &Option<Pattern>| template.as_ref().is_none_or(|it| it.fits(name.as_str()));
+        let (_, number) = strays.iter().find(|(template, _)| fits(template))?;
+        self.all.get(*number)
+    }
+
+    /// The failure domains of a source.
+    pub(super) fn zones(&self, source: &SourceName) -> Option<&Zones<'a>> {
+        self.zones.get(source)
+    }
+
+    /// Returns true if some failure domain of any source may name something.
+    pub(super) fn has_zones(&self) -> bool {
+        !self.zones.is_empty()
+    }
+}
+
+impl<'a> Zones<'a> {
+    fn add(&mut self, zone: &'a Object) {
+        let number = self.all.len();
+        self.named.entry(&zone.key).or_default().push(number);
+        for (key, value) in &zone.labels {
+            self.labelled.entry((key, value)).or_default().push(number);
+        }
+        self.all.push(zone);
+    }
+
+    /// Those of a name.
+    pub(super) fn named(&self, key: &ObjectKey) -> impl Iterator<Item = &'a Object> {
+        self.named.get(key).into_iter().flatten().filter_map(|number| self.all.get(*number).copied())
+    }
+
+    /// Those of a kind that a selector selects.
+    pub(super) fn selected<'s>(
+        &'s self,
+        kind: &'s GroupKind,
+        selector: &'s Selector,
+    ) -> impl Iterator<Item = &'a Object> + use<'s, 'a> {
+        // A selector that needs one of few values is compared with those zones alone that have it.
+        let numbers: Box<dyn Iterator<Item = usize>> = match selector.needs() {
+            Some((key, values)) => {
+                let with = move |value: &'s Box<str>| self.labelled.get(&(key, &**value)).into_iter().flatten();
+                Box::new(values.iter().flat_map(with).copied())
+            }
+            None => Box::new(0..self.all.len()),
+        };
+        let zones = numbers.filter_map(|number| self.all.get(number).copied());
+        zones.filter(move |zone| {
+            let label = |key: &str| zone.label(key).map_or(Label::Absent, Label::Is);
+            zone.key.kind == *kind && selector.matches(label) == Truth::Yes
+        })
     }
 }
 
 /// The kinds that name their Cluster.
 pub(super) fn naming() -> impl Iterator<Item = &'static Maker> {
     cluster::makers().iter().filter(|maker| maker.names_cluster())
-}
-
-/// The namespace in which the controller reads the Secrets that failure domains of a kind name.
-pub(super) fn controller_of(fleet: &Fleet, domain: &ClusterKind) -> Namespace {
-    let said = domain.identities().into_iter().find_map(|kind| fleet.controllers.get(&kind));
-    said.unwrap_or(&fleet.system_namespace).clone()
-}
-
-/// The objects that machines and failure domains of any Cluster name.
-#[derive(Default)]
-pub struct NamedByMachines<'a> {
-    /// The identities, Secrets and ConfigMaps, each with the object that names it.
-    pub named: Vec<(&'a Object, cluster::Named)>,
-    /// The names in those that cannot be read: each may be that of an identity.
-    pub in_unread: BTreeSet<Name>,
-}
-
-/// Finds what machines and failure domains of any Cluster name.
-pub fn named<'a>(fleet: &Fleet, snapshot: &'a Snapshot) -> NamedByMachines<'a> {
-    let kinds: BTreeSet<GroupKind> =
-        cluster::machines().flat_map(|machine| [machine.group_kind(), cluster::template_kind(machine)]).collect();
-    let mut found = NamedByMachines::default();
-    for object in kinds.iter().flat_map(|kind| snapshot.all(kind)).chain(snapshot.idle_machines()) {
-        let Some((known, is_template)) = cluster::of_machines(&object.key.kind) else { continue };
-        let own = object.key.namespace.clone().unwrap_or_else(|| controller_of(fleet, known));
-        let body = if is_template { cluster::of_made(&object.body).ok() } else { Some(&object.body) };
-        match body.and_then(|body| cluster::names(known, body, &own).ok()).filter(|_| !object.is_mistyped()) {
-            Some(named) => found.named.extend(named.into_iter().map(|named| (object, named))),
-            None => cluster::collect_names(&object.body, &mut found.in_unread),
-        }
-    }
-    found
 }

@@ -89,23 +89,25 @@ fn what_many_machines_name_is_asked_for_once() {
     assert_eq!(asked[0].claim.as_ref().map(|claim| claim.starts().len()), Some(1 + MACHINES / 2));
 }
 
-/// The findings about two Clusters of vSphere beside a text that is no manifest.
-fn beside(broken: &str, config: serde_json::Value) -> Vec<(alloc::string::String, Code)> {
-    let fleet = case::fleet(&config);
+/// The findings about two Clusters of vSphere beside a text that is no manifest; the failure domains of each have its name for a
+/// label.
+fn beside(broken: &str, is_whole: bool) -> Vec<(alloc::string::String, Code)> {
+    let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
     let objects = ["prod", "other"].into_iter().flat_map(|name| {
         let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta1";
         let metadata = json!({"namespace": "a", "name": name});
         let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": metadata,
             "spec": {"infrastructureRef": {"apiVersion": infrastructure, "kind": "VSphereCluster", "name": name}}});
         let of_it = json!({"apiVersion": infrastructure, "kind": "VSphereCluster", "metadata": metadata,
-            "spec": {"identityRef": {"kind": "VSphereClusterIdentity", "name": "vc"}}});
+            "spec": {"identityRef": {"kind": "VSphereClusterIdentity", "name": "vc"},
+                "failureDomainSelector": {"matchLabels": {"example.com/site": format!("of_{name}")}}}});
         [node(&cluster), node(&of_it)]
     });
     let source = fleet.sources[0].name.clone();
     let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
     let documents = objects.zip(1..).map(|(document, line)| (document, place(line))).collect();
-    let unread_words = Vec::from([UnreadWords::of(broken)]);
-    let reading = Reading { documents, complete: true, unread_words, ..Reading::default() };
+    let unread_words = vec![UnreadWords::of(broken)];
+    let reading = Reading { documents, complete: is_whole, unread_words, ..Reading::default() };
     let (snapshot, _) = assemble(&fleet, vec![reading]);
     let asked = claims(&fleet, &snapshot);
     asked.iter().flat_map(|asked| asked.findings.iter().map(|found| (asked.by.name().into(), found.code))).collect()
@@ -113,14 +115,85 @@ fn beside(broken: &str, config: serde_json::Value) -> Vec<(alloc::string::String
 
 #[test]
 fn a_broken_file_casts_doubt_on_the_machines_of_clusters_whose_names_stand_in_it() {
-    let config = || json!({"regions": {"eu": {"clusters": ["*/*"]}}});
-    let of = |broken: &str| beside(broken, config());
+    let of = |broken: &str| beside(broken, true);
     for kind in ["MachineDeployment", "MachineSet", "MachinePool", "Machine"] {
         assert!(of(&format!("kind: {kind}\nspec: {{clusterName: third, [")).is_empty(), "{kind}");
         let named = of(&format!("kind: {kind}\nspec: {{clusterName: prod, ["));
-        assert_eq!(named, [("prod".into(), Code::Unread)], "{kind}");
+        assert_eq!(named, [("prod".into(), Code::MachinesWait)], "{kind}");
     }
     // The words of a page about machines are no machines of everybody.
     assert!(of("# A Machine is made by a MachineDeployment: see [").is_empty());
     assert!(of("kind: Service\nmetadata: {name: prod, [").is_empty());
+}
+
+#[test]
+fn a_broken_file_casts_doubt_on_the_failure_domains_of_clusters_whose_labels_stand_in_it() {
+    let of = |broken: &str| beside(broken, true);
+    let zone = |labels: &str| of(&format!("kind: VSphereDeploymentZone\nmetadata: {{name: z, labels: {{{labels}}}, ["));
+    assert_eq!(zone("example.com/site: of_prod"), [("prod".into(), Code::MachinesWait)]);
+    assert!(zone("example.com/site: of_third").is_empty() && zone("example.com/site: prod").is_empty());
+    assert!(of("# Each VSphereDeploymentZone has a site: see [").is_empty());
+    // The control: what was not read at all may hold failure domains of all.
+    assert_eq!(beside("", false).iter().filter(|(_, code)| *code == Code::MachinesWait).count(), 4);
+}
+
+/// Comparing each failure domain with each selector would take a minute.
+#[test]
+fn failure_domains_are_found_by_a_label() {
+    const SITES: usize = 6000;
+    let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
+    const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+    let mut documents = Vec::new();
+    for number in 0..SITES {
+        let (name, site) = (format!("c{number}"), json!({"site": format!("s{number}"), "all": "x"}));
+        let object = |api: &str, kind: &str, metadata: serde_json::Value, spec: serde_json::Value| {
+            node(&json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}))
+        };
+        let metadata = || json!({"namespace": "a", "name": name});
+        let to = json!({"infrastructureRef": {"apiVersion": INFRASTRUCTURE, "kind": "VSphereCluster", "name": name}});
+        documents.push(object("cluster.x-k8s.io/v1beta1", "Cluster", metadata(), to));
+        let selects = json!({"failureDomainSelector": {"matchLabels": {"site": site["site"]}}});
+        documents.push(object(INFRASTRUCTURE, "VSphereCluster", metadata(), selects));
+        let names = json!({"identityRef": {"kind": "VSphereClusterIdentity", "name": name}});
+        documents.push(object(INFRASTRUCTURE, "VSphereDeploymentZone", json!({"name": name, "labels": site}), names));
+    }
+    let source = fleet.sources[0].name.clone();
+    let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
+    let documents = documents.into_iter().zip(1..).map(|(document, line)| (document, place(line))).collect();
+    let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
+    let asked = claims(&fleet, &snapshot);
+    let is_its = |asked: &super::Asked| {
+        let claim = asked.claim.as_ref();
+        claim.is_some_and(|it| it.starts().len() == 1 && it.starts()[0].root.name.as_str() == &*asked.by.name())
+    };
+    assert!(asked.len() == SITES && asked.iter().all(is_its));
+}
+
+/// Of machines of Clusters that are elsewhere, each Cluster looks at one.
+#[test]
+fn of_many_that_may_make_machines_one_is_told() {
+    const MAKERS: usize = 20_000;
+    let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
+    const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+    let object = |api: &str, kind: &str, name: &str, spec: serde_json::Value| {
+        node(&json!({"apiVersion": api, "kind": kind, "metadata": {"namespace": "a", "name": name}, "spec": spec}))
+    };
+    let mut documents = Vec::new();
+    for number in 0..CLUSTERS {
+        let name = format!("c{number}");
+        let to = json!({"infrastructureRef": {"apiVersion": INFRASTRUCTURE, "kind": "VSphereCluster", "name": name}});
+        documents.push(object("cluster.x-k8s.io/v1beta1", "Cluster", &name, to));
+        documents.push(object(INFRASTRUCTURE, "VSphereCluster", &name, json!({})));
+    }
+    for number in 0..MAKERS {
+        let spec = json!({"clusterName": format!("x{number}-${{X}}"), "template": {"spec": {}}});
+        documents.push(object("cluster.x-k8s.io/v1beta1", "MachineDeployment", &format!("m{number}"), spec));
+    }
+    let source = fleet.sources[0].name.clone();
+    let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
+    let documents = documents.into_iter().zip(1..).map(|(document, line)| (document, place(line))).collect();
+    let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
+    let asked = claims(&fleet, &snapshot);
+    let told = |asked: &super::Asked| asked.findings.iter().filter(|found| found.code == Code::MachinesWait).count();
+    assert!(asked.len() == CLUSTERS && asked.iter().all(|asked| told(asked) == 1), "{:?}", asked[0].findings);
 }

@@ -109,3 +109,73 @@ fn what_hands_out_a_credential_is_kept_with_its_file() {
     fleet.render(&[]).ends(0);
     assert!(!fleet.has(&there));
 }
+
+const CLUSTER: &str = r#"
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: prod, namespace: team-a}
+spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereCluster, name: prod}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: VSphereCluster
+metadata: {name: prod, namespace: team-a}
+spec: {failureDomainSelector: {matchLabels: {site: a}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: VSphereMachineTemplate
+metadata: {name: gpu, namespace: team-a}
+spec: {template: {spec: {identityRef: {kind: VSphereClusterIdentity, name: machines}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: VSphereClusterIdentity
+metadata: {name: machines}
+spec: {secretName: machines, allowedNamespaces: {selector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: VSphereClusterIdentity
+metadata: {name: zones}
+spec: {secretName: zones, allowedNamespaces: {selector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}}
+"#;
+
+/// Nothing refers to a MachineDeployment, nor to a failure domain that is selected: without a note, a file that says nothing would
+/// look like one without them.
+#[test]
+fn what_makes_machines_and_failure_domains_are_kept_with_their_files() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("regions:", "limits: {deletions: {claimants: 9, percent: 100, most: 100, keep: 0}}\nregions:");
+    fleet.configure("  eu: {", "  eu: {clusters: ['team-a/*'], ");
+    fleet.write("manifests/cluster.yaml", CLUSTER);
+    fleet.write(
+        "manifests/machines.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: gpu, namespace: team-a}\nspec: \
+         {clusterName: prod, template: {spec: {infrastructureRef: {apiVersion: \
+         infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereMachineTemplate, name: gpu}}}}\n",
+    );
+    fleet.write(
+        "manifests/zones.yaml",
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: VSphereDeploymentZone\nmetadata: {name: z, labels: \
+         {site: a}}\nspec: {identityRef: {kind: VSphereClusterIdentity, name: zones}}\n",
+    );
+    for name in ["machines", "zones"] {
+        let path = format!("manifests/{name}-secret.yaml");
+        fleet.write(&path, secret("kcm-system", name, "username: u, password: made-up"));
+    }
+    fleet.render(&[]).ends(0);
+    for name in ["machines", "zones"] {
+        let path = format!("manifests/{name}.yaml");
+        let (text, there) = (fleet.read(&path), file("kcm-system", name));
+        assert!(fleet.has(&there), "{name}");
+        fleet.write(&path, "");
+        // The next run knows it from what this one wrote.
+        for _ in 0..2 {
+            let ran = fleet.render(&[]).ends(3).says("machines-wait");
+            assert!(fleet.has(&there), "{name}: {}", ran.stderr);
+        }
+        // The control: without the file it goes.
+        fleet.remove(&path);
+        fleet.render(&[]).ends(0);
+        assert!(!fleet.has(&there), "{name}");
+        fleet.write(&path, text);
+        fleet.render(&[]).ends(0);
+    }
+}

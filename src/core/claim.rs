@@ -158,7 +158,7 @@ pub fn wait(findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     if let (Some(others), Some(last)) = (telling.others(), last) {
-        let message = format!("what machines name waits for {} more", counted(others, "reason", "reasons"));
+        let message = format!("what machines name waits for {}", counted(others, "other reason", "other reasons"));
         waiting.push(Finding { message, object: None, ..last });
     }
     waiting

@@ -13,9 +13,9 @@ use super::makers::Makers;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::{Fleet, Grant, Granted, grants_for};
-use crate::finding::{Code, Fault, Finding};
+use crate::finding::{Code, Fault, Finding, Severity};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, SourceName};
 use crate::object::{Object, findings_of};
 use crate::snapshot::{Lookup, Snapshot};
 
@@ -47,6 +47,8 @@ pub(super) struct Looked<'a> {
     pub(super) starts: Vec<Start>,
     /// The same, to be found.
     pub(super) roots: BTreeSet<Root>,
+    /// The other sources with an equal copy of it that may have machines of it. They add nothing.
+    pub(super) others: Vec<&'a SourceName>,
     /// The machines, and templates of machines, that were looked at.
     pub(super) machines: BTreeSet<ObjectKey>,
     /// The objects without which something would not be named that machines name: nothing else refers to them.
@@ -272,9 +274,13 @@ impl<'a> Looked<'a> {
             source.map(|source| (!source.provides.cluster_scoped, source.region.is_some()))
         };
         let cluster = behind.snapshot.agreeing(&cluster.key).min_by_key(trust).unwrap_or(cluster);
+        let sources = behind.snapshot.agreeing(&cluster.key).map(|copy| &copy.origin.source);
+        let is_other =
+            |source: &&SourceName| **source != cluster.origin.source && behind.fleet.described_by(source).is_none();
+        let others = sources.filter(is_other).collect();
         let (findings, starts, roots) = (Vec::new(), Vec::new(), BTreeSet::new());
         let (machines, makers) = (BTreeSet::new(), BTreeSet::new());
-        Self { by, region, cluster, findings, starts, roots, machines, makers, doubt: None, own: None }
+        Self { by, region, cluster, findings, starts, roots, others, machines, makers, doubt: None, own: None }
     }
 }
 
@@ -282,6 +288,17 @@ impl Looked<'_> {
     pub(super) fn faults<'f>(&mut self, faults: impl IntoIterator<Item = &'f Fault>, object: &Object) {
         let faults: Vec<Fault> = faults.into_iter().cloned().collect();
         self.findings.extend(findings_of(&faults, object));
+    }
+
+    /// Doubts that machines are gone of which something stands in a source with an equal copy of the Cluster.
+    pub(super) fn doubt_of(&mut self, elsewhere: Option<&Object>) {
+        let Some(object) = elsewhere.filter(|_| self.doubt.is_none()) else { return };
+        let (cluster, source) = (&self.cluster.key, &self.cluster.origin.source);
+        let message = format!("{} does not count for {cluster}, which counts in source {source}", object.key);
+        let finding = Finding::new(Code::MachinesWait, message).severity(Severity::Warning);
+        let help = "Keep a Cluster and what makes its machines in one source, and no copy in another one. Until then, what is \
+                    published for machines stays.";
+        self.doubt = Some(finding.about(&object.key).at(&object.origin).help(help));
     }
 
     /// Goes on with machines: what is found from here on takes nothing from the Cluster.

@@ -18,7 +18,7 @@ use super::makers::{Makers, Making, naming};
 use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Owner, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::finding::{Code, Finding, Severity};
-use crate::name::{GroupKind, Name, ObjectKey};
+use crate::name::{GroupKind, Name, ObjectKey, SourceName};
 use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
@@ -54,6 +54,9 @@ impl<'a> Behind<'a> {
         for making in makers.of(&source, &namespace, &name) {
             self.of_maker(looked, known, making, &mut domains);
         }
+        let others = looked.others.iter().flat_map(|other| makers.of(other, &namespace, &name));
+        let elsewhere = others.map(|making| making.object).next();
+        looked.doubt_of(elsewhere);
         if let Some((object, maker)) = self.control_plane(looked, spec) {
             let makes = cluster::makes(maker, &object.body);
             self.of_maker(looked, known, &Making { object, maker, makes }, &mut domains);
@@ -189,12 +192,15 @@ impl<'a> Behind<'a> {
             looked.findings.push(finding.help("Add the object, or correct the name of the failure domain."));
         }
         let makers = self.makers();
-        let Some(zones) = makers.zones(&source) else { return };
-        let mut chosen: BTreeMap<&ObjectKey, &'a Object> = BTreeMap::new();
-        let selected = selector.iter().flat_map(|selector| zones.selected(&kind, selector));
-        for zone in keys().flat_map(|key| zones.named(&key).collect::<Vec<_>>()).chain(selected) {
-            _ = chosen.insert(&zone.key, zone);
-        }
+        let of = |source: &SourceName| {
+            let Some(zones) = makers.zones(source) else { return BTreeMap::new() };
+            let named = keys().flat_map(|key| zones.named(&key).collect::<Vec<_>>());
+            let selected = selector.iter().flat_map(|selector| zones.selected(&kind, selector));
+            named.chain(selected).map(|zone| (&zone.key, zone)).collect::<BTreeMap<&ObjectKey, &'a Object>>()
+        };
+        let elsewhere = looked.others.iter().find_map(|other| of(other).into_values().next());
+        looked.doubt_of(elsewhere);
+        let chosen = of(&source);
         // They have no namespace: a Secret that one names stands in that of the controller.
         let own = self.fleet.controller_of(domain);
         for zone in chosen.into_values() {

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use serde_json::json;
 
+use super::super::wait;
 use super::claims;
-use crate::finding::{Code, Origin, Place};
+use crate::finding::{Code, Finding, Origin, Place};
 use crate::node::Node;
 use crate::snapshot::{Reading, assemble};
 use crate::testing::{case, node, yaml};
@@ -167,6 +168,20 @@ fn failure_domains_are_found_by_a_label() {
         claim.is_some_and(|it| it.starts().len() == 1 && it.starts()[0].root.name.as_str() == &*asked.by.name())
     };
     assert!(asked.len() == SITES && asked.iter().all(is_its));
+}
+
+#[test]
+fn of_many_reasons_for_which_machines_wait_a_few_are_told() {
+    let finding = |number: usize| {
+        let machine = crate::testing::case::key(&alloc::format!("Secret n/m{number}"));
+        Finding::new(Code::MissingReference, alloc::format!("{machine} is absent")).about(&machine)
+    };
+    let told = wait((0..100).map(finding).collect());
+    assert!(told.iter().all(|finding| finding.code == Code::MachinesWait && !finding.stops_claim()));
+    assert_eq!((told.len(), told[16].message.as_str()), (17, "what machines name waits for 84 other reasons"));
+    // The same is told once, and what stops nothing stays what it is.
+    let told = wait(vec![finding(1), finding(1), Finding::new(Code::OpenToAll, "open")]);
+    assert_eq!(told.iter().map(|finding| finding.code).collect::<Vec<_>>(), [Code::MachinesWait, Code::OpenToAll]);
 }
 
 /// Of machines of Clusters that are elsewhere, each Cluster looks at one.

@@ -109,8 +109,8 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
     is_granted(world, asker, sought).then_some(Rule::Grant)
 }
 
-/// Returns true if an identity names a Secret without its namespace: then the configuration alone chooses that, now or when what
-/// is published was read.
+/// Returns true if an identity names a Secret without its namespace: then the configuration alone chooses that, now or
+/// when what is published was read.
 fn is_of_controller(world: &World<'_>, read: &ObjectKey, identity: &ObjectKey) -> bool {
     read.kind.is_secret() && !world.facts.definitions.say_namespaces(&identity.kind)
 }

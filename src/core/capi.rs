@@ -52,8 +52,8 @@ pub enum Need {
     Unused,
 }
 
-/// The namespace of the controller that reads the Secrets which identities of a kind name, as clusterctl installs it; none of a
-/// kind whose objects say the namespace themselves, or name no Secret.
+/// The namespace of the controller that reads the Secrets which identities of a kind name, as clusterctl installs it;
+/// none of a kind whose objects say the namespace themselves, or name no Secret.
 pub fn controller_namespace(kind: &GroupKind) -> Option<&'static str> {
     let all = [(&aws::STATIC, aws::CONTROLLER_NAMESPACE), (&vsphere::IDENTITY, vsphere::CONTROLLER_NAMESPACE)];
     all.into_iter().find(|(rules, _)| kind.is(rules.group, rules.kind)).map(|(_, namespace)| namespace)

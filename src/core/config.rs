@@ -19,6 +19,7 @@ mod flux;
 mod forms;
 mod globs;
 pub mod grant;
+mod guarded;
 pub mod guests;
 pub mod inventory;
 mod kind;
@@ -63,6 +64,7 @@ pub use flux::{Flux, HealthCheck, OCI_REPOSITORY};
 pub use forms::is_digest;
 pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
+pub use guarded::Guarded;
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, OperatorWord, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use kind::{Controllers, ExtraKind};
@@ -74,7 +76,7 @@ pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
 pub use setting::{Bytes, Percent, Seconds};
 pub use severity::LevelWord;
-pub use source::{Decryption, Guarded, ProvidedObjects, Provides, Source, SourcePlace};
+pub use source::{Decryption, ProvidedObjects, Provides, Source, SourcePlace};
 
 /// The resolved configuration.
 #[derive(Clone, Debug)]

@@ -205,7 +205,7 @@ pub struct Unusable {
     /// Why.
     pub why: Refusal,
     /// Which object it might have been meant for.
-    pub words: UnreadWords,
+    pub words: Box<UnreadWords>,
 }
 
 /// Why a document became no object.
@@ -250,7 +250,7 @@ pub fn admit(
     keep: &dyn Keep,
 ) -> Result<Object, Unusable> {
     let doc = &document;
-    let unusable = |why| Unusable { why, words: UnreadWords::of_document(doc) };
+    let unusable = |why| Unusable { why, words: Box::new(UnreadWords::of_document(doc)) };
     let (key, version) = identify(doc, scopes, default_namespace).map_err(unusable)?;
     let kind = &key.kind;
     let metadata = doc.get("metadata").unwrap_or(&Node::Null);

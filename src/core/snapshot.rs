@@ -578,7 +578,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 Weighed::Refused(refusal) => {
                     let (unusable, kind, origin) = *refusal;
                     findings.push(refused(&unusable.why, &kind, &origin, false));
-                    words.push(unusable.words);
+                    words.push(*unusable.words);
                 }
             }
         }
@@ -611,7 +611,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                         findings.push(unopened::shut(&kind, origin, reason));
                         words.push(match admitted {
                             Ok(object) => UnreadWords::of_object(&object.key),
-                            Err(unusable) => unusable.words,
+                            Err(unusable) => *unusable.words,
                         });
                     }
                 }
@@ -645,7 +645,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
                 Err(unusable) => {
                     findings.push(refused(&unusable.why, &kind, &origin, true));
-                    words.push(unusable.words);
+                    words.push(*unusable.words);
                 }
             }
         }

@@ -23,7 +23,6 @@ use crate::capi::Admits;
 use crate::config::Source;
 use crate::finding::{Code, Finding};
 use crate::name::{Namespace, ObjectKey};
-use crate::node::Node;
 use crate::object::{Object, finding_of};
 use crate::world::{Granting, World};
 
@@ -219,7 +218,7 @@ fn admitted(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Sou
 /// The namespaces of which one is admitted if any of a source is: those that the identity names, those whose labels are known,
 /// and one for each glob of the source, of which nothing is known.
 fn candidates(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> BTreeSet<Namespace> {
-    let names = identity.at(&["spec"]).map(Node::texts).unwrap_or_default();
+    let names = identity.at(&["spec"]).map(|spec| spec.texts()).unwrap_or_default();
     let labelled = world.labelled(asker.region);
     let globs = source.provides.namespaces.patterns().iter();
     let samples = globs.map(|glob| Namespace::new(glob.replace(['*', '?'], "x")));

@@ -48,8 +48,8 @@ const fn identity_ref(without: Without) -> Naming {
     }
 }
 
-/// The machines, `api/v1beta2` at e52de58 (2026-08-21); without the field, a machine has its cluster's cloud, and so has the
-/// bastion.
+/// The machines, `api/v1beta2` at e52de58 (2026-08-21); without the field, a machine has its cluster's cloud, and so
+/// has the bastion.
 const MACHINES: &[ClusterKind] =
     &[ClusterKind::infrastructure("OpenStackMachine", "openstackmachines", &[identity_ref(Without::Nothing)])];
 

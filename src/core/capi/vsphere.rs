@@ -41,7 +41,8 @@ pub static IDENTITY: KindRules = KindRules {
 /// The namespace in which clusterctl installs the controller.
 pub(super) const CONTROLLER_NAMESPACE: &str = "capv-system";
 
-/// The field that names an identity, or a Secret: of the object's own namespace, or of the controller's where it has none.
+/// The field that names an identity, or a Secret: of the object's own namespace, or of the controller's where it has
+/// none.
 const NAMES: &[Naming] = &[Naming {
     field: &["spec", "identityRef"],
     form: Form::Map,
@@ -54,14 +55,15 @@ const NAMES: &[Naming] = &[Naming {
     without: Without::Nothing,
 }];
 
-/// The machines of clusters in several vCenters: pull requests 1743 and, of 2025-02, 70819fe0, which people run; without the
-/// field, a machine has its cluster's identity.
+/// The machines of clusters in several vCenters: pull requests 1743 and, of 2025-02, 70819fe0, which people run;
+/// without the field, a machine has its cluster's identity.
 const MACHINES: &[ClusterKind] = &[ClusterKind::infrastructure("VSphereMachine", "vspheremachines", NAMES)];
 
 /// The failure domains of such clusters: pull request 3837 (2026-02).
 const ZONE: &ClusterKind = &ClusterKind::infrastructure("VSphereDeploymentZone", "vspheredeploymentzones", NAMES);
 
-/// The kinds of clusters; without the field, the controller's own credentials are used. A cluster of the supervisor has none.
+/// The kinds of clusters; without the field, the controller's own credentials are used. A cluster of the supervisor has
+/// none.
 pub const CLUSTERS: &[ClusterKind] = &[
     ClusterKind::infrastructure("VSphereCluster", "vsphereclusters", NAMES).with_machines(MACHINES).with_domains(ZONE),
     ClusterKind {

@@ -8,13 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::{Faults, FieldPath, quoted};
-use super::region::RegionConfig;
 use super::setting::{Show, given};
-use super::source::Guarded;
 use crate::capi;
 use crate::capi::tenancy::Tenancy;
 use crate::kinds::{K0RDENT, is_kubernetes_own};
-use crate::name::{GroupKind, Namespace, Region, Scope, is_dns_subdomain};
+use crate::name::{GroupKind, Namespace, Scope, is_dns_subdomain};
 use crate::yaml::emit::Tree;
 
 /// A further publishable kind (`kinds:`).
@@ -128,20 +126,6 @@ pub(super) fn resolve(kinds: &[KindFile], faults: &mut Faults) -> (BTreeMap<Grou
         known.insert(kind, extra);
     }
     (known, controllers)
-}
-
-/// Gives the namespaces that take a source with `clusterScoped`: where controllers read the Secrets that identities name without
-/// one. clusterctl's count only where a region takes Clusters, of which alone Secrets are read there.
-pub(super) fn guarded(
-    system: &Namespace,
-    controllers: &Controllers,
-    regions: &BTreeMap<Region, RegionConfig>,
-) -> Guarded {
-    let takes_clusters = regions.values().any(|region| !region.clusters.is_empty());
-    let kinds = capi::all().filter(|_| takes_clusters).map(|rules| rules.group_kind());
-    let open = kinds.filter(|kind| !controllers.contains_key(kind));
-    let by_default = open.filter_map(|kind| capi::controller_namespace(&kind)).map(Namespace::from);
-    controllers.values().chain([system]).cloned().chain(by_default).collect()
 }
 
 impl KindFile {

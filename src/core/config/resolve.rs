@@ -19,7 +19,7 @@ use super::kind::ExtraKind;
 use super::region::{self, RegionConfig, RegionState};
 use super::shape::Typed;
 use super::source::SourceFile;
-use super::{Fleet, apart, grant, kind, severity, source};
+use super::{Fleet, apart, grant, guarded, kind, severity, source};
 use crate::name::{GroupKind, Region};
 use crate::object::COPIES;
 use crate::recipient::Recipient;
@@ -69,7 +69,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
     let folders = file.regions.iter().map(|(name, region)| (name.as_str(), region.folder(name)));
     let output = file.output.clone().resolve(folders, &mut faults);
     let (kinds, controllers) = kind::resolve(&file.kinds, &mut faults);
-    let guarded = kind::guarded(&file.system_namespace, &controllers, &file.regions);
+    let guarded = guarded::guarded(&file.system_namespace, &controllers, &file.regions);
     let sources = source::resolve(&file.sources, &file.regions, &kinds, &guarded, &output, &mut faults);
     annotations(file.keep_metadata.annotations.patterns(), &mut faults);
     let escrow = escrow(&file.escrow_recipients, &mut faults);

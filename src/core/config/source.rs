@@ -1,6 +1,6 @@
 //! Sources: where they are and what they may provide.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::content::{Builder, Content, include};
 use super::error::{Faults, FieldPath, quoted};
 use super::globs::Globs;
+use super::guarded::Guarded;
 use super::kind::ExtraKind;
 use super::limits::{GitLimits, SourceGitLimits, SourceLimits};
 use super::named::{KnownKinds, placed};
@@ -91,10 +92,6 @@ impl Show for ProvidedObjects {
         ]))
     }
 }
-
-/// The namespaces in which controllers read what belongs to all: the system namespace, and those of providers. Who may provide any
-/// namespace provides nothing there.
-pub type Guarded = BTreeSet<Namespace>;
 
 impl Provides {
     /// Returns true if a source may provide an object (DESIGN §2.4).

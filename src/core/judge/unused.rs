@@ -14,8 +14,8 @@ use crate::object::Object;
 use crate::snapshot::OfMachine;
 use crate::world::World;
 
-/// The identities in files that nothing names by kind and name, in whatever namespace; and what stands in files and only machines
-/// name, where Credentials say what is published: k0rdent follows no machine.
+/// The identities in files that nothing names by kind and name, in whatever namespace; and what stands in files and
+/// only machines name, where Credentials say what is published: k0rdent follows no machine.
 ///
 /// Nothing is said where a Credential may be unseen. A live cluster is only asked for identities that are named.
 pub fn unused(world: &World<'_>) -> Vec<Finding> {
@@ -88,8 +88,8 @@ fn identities<'a>(world: &World<'a>) -> impl Iterator<Item = &'a Object> {
     kinds.into_iter().flat_map(move |kind| snapshot.all(&kind).collect::<Vec<_>>())
 }
 
-/// The objects that something names by kind and name, machines left out; none where not everything that may name some is
-/// known.
+/// The objects that something names by kind and name, machines left out; none where not everything that may name some
+/// is known.
 fn named(world: &World<'_>) -> Option<BTreeSet<(GroupKind, Name)>> {
     let credential = GroupKind::new(K0RDENT, "Credential");
     if world.snapshot.may_lack(&credential) {

@@ -210,7 +210,8 @@ fn clusters_open_the_kinds_behind_them() {
         ],
     );
     check(&made(&named(), Secrets::Names, &asked), &[], &[("list", "clusters", Some("team-a"), None)]);
-    // Of a provider whose machines may name an identity, what makes them is listed, too; a failure domain has no namespace.
+    // Of a provider whose machines may name an identity, what makes them is listed, too; a failure domain has no
+    // namespace.
     let behind = |infrastructure: &str, fleet: &Fleet| {
         let text = format!(
             "{{spec: {{infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1, kind: {infrastructure}, name: p}}, \

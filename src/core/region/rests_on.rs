@@ -50,7 +50,8 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     let needed = all(&terms.world, &manifest.objects);
     let mut found = found(terms, &needed);
     let before = published.and_then(|manifest| manifest.rests_on.as_ref()).into_iter().flatten();
-    // A Cluster or a ClusterDeployment stands for others that are gone from the sources, and nothing refers to what makes machines.
+    // A Cluster or a ClusterDeployment stands for others that are gone from the sources, and nothing refers to what
+    // makes machines.
     let is_one_of_several = |key: &ObjectKey| {
         let is_of_machines = names_cluster(&key.kind) || kinds::is_failure_domain(&key.kind);
         is_of_machines || key.kind == cluster_kind() || key.kind == deployments::kind()

@@ -11,9 +11,9 @@ use crate::{capi, kinds};
 impl Snapshot {
     /// The namespace in which the controller of an identity's kind reads an object, for a claimant.
     ///
-    /// The configuration says it; else it is the system namespace. For a Cluster without Credential, an object that is proved
-    /// not to be there is read from clusterctl's namespace of the provider: so nothing there takes the place of one in
-    /// the system namespace, and where the namespace is missing or shut, only what is nowhere else waits.
+    /// The configuration says it; else it is the system namespace. For a Cluster without Credential, an object that is
+    /// proved not to be there is read from clusterctl's namespace of the provider: so nothing there takes the place of
+    /// one in the system namespace, and where the namespace is missing or shut, only what is nowhere else waits.
     pub fn controller_namespace(
         &self,
         fleet: &Fleet,
@@ -42,8 +42,8 @@ impl Snapshot {
         self.get(&key).filter(|_| self.may_have(fleet, by, &key))
     }
 
-    /// Returns true if a source of a claimant may provide an object, or a grant names it: of others nothing is asked. Of a
-    /// claimant that is not there, the source is unknown.
+    /// Returns true if a source of a claimant may provide an object, or a grant names it: of others nothing is asked.
+    /// Of a claimant that is not there, the source is unknown.
     fn may_have(&self, fleet: &Fleet, by: &Claimant, key: &ObjectKey) -> bool {
         let mut sources = kinds::claimant(by)
             .into_iter()
@@ -55,8 +55,8 @@ impl Snapshot {
     }
 }
 
-/// The namespace in which clusterctl installs the controller of an identity's kind, where it may count: for a Cluster, and
-/// unless the configuration says another one.
+/// The namespace in which clusterctl installs the controller of an identity's kind, where it may count: for a Cluster,
+/// and unless the configuration says another one.
 fn by_default(fleet: &Fleet, by: &Claimant, of: &GroupKind) -> Option<Namespace> {
     let is_open = !by.is_credential() && !fleet.controllers.contains_key(of);
     capi::controller_namespace(of).map(Namespace::from).filter(|own| is_open && *own != fleet.system_namespace)

@@ -50,8 +50,8 @@ impl Inquiry {
         matches!(own.or_else(|| told(None)), Some(Ok(())))
     }
 
-    /// The same without single machines: controllers make and delete them all the time, so a cluster is not asked for them, and
-    /// what they name, their templates do.
+    /// The same without single machines: controllers make and delete them all the time, so a cluster is not asked for
+    /// them, and what they name, their templates do.
     pub(super) fn without_machines(mut self) -> Self {
         let single = cluster::makers().iter().filter(|maker| maker.belongs == Belongs::Machine);
         self.listed.extend(single.map(|maker| (maker.group_kind(), Ok(()))));

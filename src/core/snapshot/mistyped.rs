@@ -146,7 +146,6 @@ fn check(
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
         // Nothing refers to these, so nothing else notices that one is not there.
         let unnamed = cluster::unnamed_of_machines().filter(|_| fleet.names_clusters());
-        let unnamed = unnamed.map(|(group, kind)| (&*group, &*kind));
         let known = known.chain(unnamed);
         let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
         let near = known.chain(declared).filter_map(|(near_group, near_kind)| {
@@ -355,8 +354,8 @@ impl Meant {
     /// Whether the document could be meant to be an object.
     ///
     /// Without any name it could be every object of a kind of which all objects are looked at: a Credential that lost
-    /// its name is not gone. Of other kinds it could be only those whose names stand in it. What makes machines is looked for
-    /// by the name of its Cluster.
+    /// its name is not gone. Of other kinds it could be only those whose names stand in it. What makes machines is
+    /// looked for by the name of its Cluster.
     pub fn may_be(&self, key: &ObjectKey) -> bool {
         let name = key.name.as_str();
         let named = match &self.name {

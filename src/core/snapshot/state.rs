@@ -120,8 +120,8 @@ impl State {
         Some(Unread { source: &self.name, reason: doubt.reason })
     }
 
-    /// Returns true if an object of a kind and a namespace might be unseen that names another one, which has the name of the
-    /// key. Of documents that could not be used, the words tell.
+    /// Returns true if an object of a kind and a namespace might be unseen that names another one, which has the name
+    /// of the key. Of documents that could not be used, the words tell.
     pub(super) fn may_hold_naming(&self, key: &ObjectKey) -> bool {
         let any = Asked { object: None, ..Asked::object(key) };
         let is_so = |why| match why {

@@ -99,8 +99,8 @@ impl Snapshot {
         self.sources.iter().filter(may).map(|state| &state.name)
     }
 
-    /// Returns true if a source might hold an unseen object of `kind` in `namespace` that names another one there. A document that
-    /// could not be used counts only if that name stands in it.
+    /// Returns true if a source might hold an unseen object of `kind` in `namespace` that names another one there. A
+    /// document that could not be used counts only if that name stands in it.
     pub fn may_lack_naming(&self, source: &SourceName, kind: &GroupKind, namespace: &Namespace, name: &Name) -> bool {
         let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), name.clone());
         self.source(source)

@@ -66,8 +66,8 @@ impl Words {
         self.may_hold(asked, &self.any_kind)
     }
 
-    /// Returns true if some document has all of some words, and may be of the kind in the namespace. Of one whose text is not known,
-    /// the kind tells.
+    /// Returns true if some document has all of some words, and may be of the kind in the namespace. Of one whose text
+    /// is not known, the kind tells.
     pub(super) fn may_say(&self, asked: Asked<'_>, words: &[&str]) -> bool {
         let namespace = asked.namespace.map(Namespace::as_str);
         let is_among = |numbers: &[usize], number: usize| numbers.binary_search(&number).is_ok();

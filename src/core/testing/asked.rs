@@ -214,8 +214,8 @@ fn told(desk: &Desk) -> String {
     text
 }
 
-/// A role with few rights is refused what it asks of a namespace that is missing. What stands in the system namespace needs no
-/// other one.
+/// A role with few rights is refused what it asks of a namespace that is missing. What stands in the system namespace
+/// needs no other one.
 #[test]
 fn a_namespace_of_clusterctl_that_is_missing_leaves_nothing_unread() {
     let cases = of_stage("closure");

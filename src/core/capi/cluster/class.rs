@@ -44,7 +44,8 @@ const FIELDS: [&str; 8] = [
 pub struct Templated {
     /// The template.
     pub template: Referred,
-    /// The class of workers whose machines are made of it; none of other objects, and of the machines of a control plane.
+    /// The class of workers whose machines are made of it; none of other objects, and of the machines of a control
+    /// plane.
     pub workers: Option<Name>,
     /// The failure domains that the machines are placed in, unless a Cluster says others.
     pub domains: Vec<Name>,

@@ -1,7 +1,9 @@
-//! Machines of Clusters: what makes them, and the kinds of machines and failure domains that name an identity of their own.
+//! Machines of Clusters: what makes them, and the kinds of machines and failure domains that name an identity of their
+//! own.
 //!
-//! A machine of most providers has its cluster's identity. Where it names another one, that stands in the template that a
-//! control plane, a MachineDeployment, a MachineSet or a MachinePool refers to, or in the object behind a single Machine.
+//! A machine of most providers has its cluster's identity. Where it names another one, that stands in the template that
+//! a control plane, a MachineDeployment, a MachineSet or a MachinePool refers to, or in the object behind a single
+//! Machine.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -31,8 +33,8 @@ pub enum Belongs {
     ByName,
     /// It names the Cluster, and controllers make it: the template that it names may be gone.
     Made,
-    /// It names the Cluster, and is one machine. Controllers make and delete them all the time, so those of a live cluster
-    /// are not listed; what they name, their templates do.
+    /// It names the Cluster, and is one machine. Controllers make and delete them all the time, so those of a live
+    /// cluster are not listed; what they name, their templates do.
     Machine,
 }
 
@@ -183,7 +185,7 @@ pub fn makers() -> &'static [Maker] {
 }
 
 /// The groups and kinds of what makes machines, and of failure domains, as far as no object refers to them.
-pub fn unnamed_of_machines() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn unnamed_of_machines<'s>() -> impl Iterator<Item = (&'s str, &'s str)> {
     let makers = MAKERS.iter().filter(|maker| maker.names_cluster()).map(|maker| (maker.group, maker.kind));
     makers.chain(kinds().filter_map(|known| known.domains).map(|domain| (domain.group, domain.kind)))
 }
@@ -210,7 +212,8 @@ pub fn machine_of(known: &ClusterKind, kind: &GroupKind) -> Option<(&'static Clu
     known.machines.iter().find_map(of)
 }
 
-/// The kind of machines, or of their templates, that was probably meant by one that is not among those of a cluster's kind.
+/// The kind of machines, or of their templates, that was probably meant by one that is not among those of a cluster's
+/// kind.
 pub fn meant_machine(known: &ClusterKind, kind: &GroupKind) -> Option<GroupKind> {
     let own = |machine: &ClusterKind| [machine.group_kind(), template_kind(machine)];
     meant_among(kind, known.machines.iter().flat_map(own))
@@ -308,8 +311,8 @@ pub fn is_of_machines(kind: &GroupKind) -> bool {
     kind.group.as_str().ends_with(CLUSTERS) && (maker(kind).is_some() || of_machines(kind).is_some())
 }
 
-/// Returns true if a field of `spec` says something of what a Cluster names: of a Cluster, a ClusterClass, a template, an
-/// object behind one, or of what makes its machines.
+/// Returns true if a field of `spec` says something of what a Cluster names: of a Cluster, a ClusterClass, a template,
+/// an object behind one, or of what makes its machines.
 pub fn is_read_of_spec(field: &str) -> bool {
     const OF_CLUSTERS: [&str; 8] = [
         "infrastructureRef",

@@ -332,7 +332,8 @@ fn a_template_that_says_nothing_is_no_template() {
     }
 }
 
-/// An object that makes machines names its Cluster and their template; a letter less is no absent field, wherever it stands.
+/// An object that makes machines names its Cluster and their template; a letter less is no absent field, wherever it
+/// stands.
 #[test]
 fn a_mistyped_field_of_what_makes_machines_is_never_an_absent_one() {
     let template = "{apiVersion: infrastructure.cluster.x-k8s.io/v1, kind: VSphereMachineTemplate, name: t}";

@@ -266,8 +266,8 @@ impl<'a> Behind<'a> {
 impl<'a> Looked<'a> {
     /// Begins with one of the copies of a Cluster that say the same: that of the source which is trusted most.
     ///
-    /// The makers of its machines stand in that source alone. An equal copy elsewhere neither adds to the Cluster nor takes
-    /// from it, in whatever order the sources come.
+    /// The makers of its machines stand in that source alone. An equal copy elsewhere neither adds to the Cluster nor
+    /// takes from it, in whatever order the sources come.
     pub(super) fn of(behind: &Behind<'a>, by: &'a Claimant, cluster: &'a Object, region: &'a Region) -> Self {
         let trust = |copy: &&Object| {
             let source = behind.fleet.sources.iter().find(|source| source.name == copy.origin.source);

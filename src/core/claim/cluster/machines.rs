@@ -1,11 +1,11 @@
 //! Machines: the identities that those of a Cluster name beside its infrastructure.
 //!
-//! Only machines of providers count that let them name an identity of their own. What makes them is found by the name of the
-//! Cluster in it, and by the Cluster's own reference to its control plane. A Cluster is held to its own source: what makes
-//! machines, and failure domains, count only there.
+//! Only machines of providers count that let them name an identity of their own. What makes them is found by the name
+//! of the Cluster in it, and by the Cluster's own reference to its control plane. A Cluster is held to its own source:
+//! what makes machines, and failure domains, count only there.
 //!
-//! Machines take nothing from their Cluster. What is wrong with them, or may be missing, leaves open which identities they name,
-//! and what is published of these stays.
+//! Machines take nothing from their Cluster. What is wrong with them, or may be missing, leaves open which identities
+//! they name, and what is published of these stays.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -25,8 +25,8 @@ use crate::object::Object;
 use crate::snapshot::Lookup;
 
 impl<'a> Behind<'a> {
-    /// Takes what the machines of a Cluster name, and its failure domains: of these names, and those that the infrastructure
-    /// selects, which stands in an object or is made of it.
+    /// Takes what the machines of a Cluster name, and its failure domains: of these names, and those that the
+    /// infrastructure selects, which stands in an object or is made of it.
     pub(super) fn of_machines(
         &mut self,
         looked: &mut Looked<'_>,
@@ -126,8 +126,8 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// Takes what the templates of machines name in a ClusterClass, of those classes of workers that the Cluster has; gives the
-    /// failure domains in which they are placed.
+    /// Takes what the templates of machines name in a ClusterClass, of those classes of workers that the Cluster has;
+    /// gives the failure domains in which they are placed.
     pub(super) fn of_class_machines(
         &mut self,
         looked: &mut Looked<'_>,

@@ -31,8 +31,8 @@ pub(super) struct Makers<'a> {
     all: Vec<Making<'a>>,
     /// The numbers of those of a Cluster, by their source, its namespace and its name.
     of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
-    /// The numbers of those of which nobody knows the Cluster, by their source and namespace, and by the template of its name;
-    /// without one it may be any.
+    /// The numbers of those of which nobody knows the Cluster, by their source and namespace, and by the template of
+    /// its name; without one it may be any.
     strays: BTreeMap<(SourceName, Namespace), BTreeMap<Option<Pattern>, usize>>,
     zones: BTreeMap<SourceName, Zones<'a>>,
 }
@@ -148,8 +148,8 @@ impl<'a> Zones<'a> {
         // A selector that needs one of few values is compared with those zones alone that have it.
         let numbers: Box<dyn Iterator<Item = usize>> = match selector.needs() {
             Some((key, values)) => {
-                let with = move |value: &'s Box<str>| self.labelled.get(&(key, &**value)).into_iter().flatten();
-                Box::new(values.iter().flat_map(with).copied())
+                let with = move |value: &'s str| self.labelled.get(&(key, value)).into_iter().flatten();
+                Box::new(values.iter().flat_map(move |value| with(value)).copied())
             }
             None => Box::new(0..self.all.len()),
         };

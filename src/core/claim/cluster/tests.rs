@@ -90,8 +90,8 @@ fn what_many_machines_name_is_asked_for_once() {
     assert_eq!(asked[0].claim.as_ref().map(|claim| claim.starts().len()), Some(1 + MACHINES / 2));
 }
 
-/// The findings about two Clusters of vSphere beside a text that is no manifest; the failure domains of each have its name for a
-/// label.
+/// The findings about two Clusters of vSphere beside a text that is no manifest; the failure domains of each have its
+/// name for a label.
 fn beside(broken: &str, is_whole: bool) -> Vec<(alloc::string::String, Code)> {
     let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
     let objects = ["prod", "other"].into_iter().flat_map(|name| {

@@ -137,8 +137,8 @@ metadata: {name: zones}
 spec: {secretName: zones, allowedNamespaces: {selector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}}
 "#;
 
-/// Nothing refers to a MachineDeployment, nor to a failure domain that is selected: without a note, a file that says nothing would
-/// look like one without them.
+/// Nothing refers to a MachineDeployment, nor to a failure domain that is selected: without a note, a file that says
+/// nothing would look like one without them.
 #[test]
 fn what_makes_machines_and_failure_domains_are_kept_with_their_files() {
     let fleet = Fleet::with_credentials(1);

@@ -15,7 +15,6 @@ mod guest_writers;
 mod guests;
 pub mod incumbents;
 mod load;
-mod machines;
 mod payloads;
 pub mod place;
 mod quota;
@@ -32,8 +31,8 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Asked, Claim, made, parcel};
-use crate::closure::{Closure, Member, Role};
+use crate::claim::{Asked, Claim, made, parcel, wait};
+use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
@@ -282,6 +281,28 @@ pub fn cases(
     judged(world, closed(world, to, is_meant, published))
 }
 
+/// Judges a claim again without its machines, where it is stopped with them; `before` is what was found before it was closed.
+///
+/// Machines take nothing from their Cluster. If it is not stopped without them, the objects that it names itself are published,
+/// and what is published for machines stays, judged object by object.
+fn leave_out_machines(
+    world: &World<'_>,
+    examined: &mut Examined,
+    own: &Claim,
+    before: Vec<Finding>,
+    heard: &mut Heard,
+) {
+    let mut closure = close(world, own);
+    let mut findings = before;
+    findings.append(&mut closure.findings);
+    findings.extend(judge(world, examined, own, &closure));
+    let known: BTreeSet<&Finding> = findings.iter().collect();
+    let others = heard.findings.iter().filter(|finding| finding.stops_claim() && !known.contains(finding));
+    let others: Vec<Finding> = others.cloned().collect();
+    findings.extend(wait(others));
+    (heard.closure, heard.findings) = (closure, findings);
+}
+
 /// Judges claims whose closures are known, each by itself.
 pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
     let mut examined = Examined::default();
@@ -294,7 +315,7 @@ pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
         findings.extend(examined.payloads.check(world, &claim, &closure));
         let mut heard = Heard { claim, closure, findings };
         if let Some(own) = heard.claim.without_machines().filter(|_| heard.is_stopped()) {
-            machines::leave_out(world, &mut examined, &own, before, &mut heard);
+            leave_out_machines(world, &mut examined, &own, before, &mut heard);
         }
         if !heard.is_stopped() {
             heard.findings.extend(suspects(world, &mut examined, &heard.claim, &heard.closure));

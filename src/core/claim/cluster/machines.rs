@@ -19,7 +19,6 @@ use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Owner, Referred, T
 use crate::capi::naming::ClusterKind;
 use crate::finding::{Code, Finding, Severity};
 use crate::name::{GroupKind, Name, ObjectKey, SourceName};
-use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
 use crate::snapshot::Lookup;
@@ -43,10 +42,10 @@ impl<'a> Behind<'a> {
             self.unread(looked, &format!("{}s in namespace {namespace}", maker.kind));
         }
         let makers = self.makers();
-        if let Some(stray) = makers.stray(&source, &namespace, &name) {
+        if let Some((stray, is_slip)) = makers.stray(&source, &namespace, &name) {
             let finding = of_stray(looked, stray);
             // Who has machines of Clusters that are elsewhere is not told so of each Cluster.
-            match is_slip(&stray.makes.owner, name.as_str()) {
+            match is_slip {
                 true => looked.findings.push(finding),
                 false => looked.doubt = Some(finding),
             }
@@ -213,14 +212,6 @@ impl<'a> Behind<'a> {
                 }
             }
         }
-    }
-}
-
-/// Returns true if what makes machines was probably meant for the Cluster of a name.
-fn is_slip(owner: &Owner, name: &str) -> bool {
-    match owner {
-        Owner::Is(other) => edits(other.as_str(), name).is_some(),
-        Owner::MayBe(_) | Owner::Among(_) | Owner::Naming => true,
     }
 }
 

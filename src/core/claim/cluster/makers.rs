@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use crate::capi::cluster::{self, Maker, Makes, Owner};
 use crate::config::Fleet;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
+use crate::nearest::edits;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth};
 use crate::snapshot::{Lookup, Pattern, Snapshot};
@@ -23,18 +24,67 @@ pub(super) struct Making<'a> {
     pub(super) makes: Makes,
 }
 
-/// The number of templates of Cluster names that are told apart in a namespace of a source.
-const MOST_TEMPLATES: usize = 100;
+/// The number of strays that are told apart in a namespace of a source.
+const MOST_STRAYS: usize = 100;
 
 /// Everything that makes machines and names its Cluster, and the failure domains.
 pub(super) struct Makers<'a> {
     all: Vec<Making<'a>>,
     /// The numbers of those of a Cluster, by their source, its namespace and its name.
     of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
-    /// The numbers of those of which nobody knows the Cluster, by their source and namespace, and by the template of
-    /// its name; without one it may be any.
-    strays: BTreeMap<(SourceName, Namespace), BTreeMap<Option<Pattern>, usize>>,
+    /// Those of which nobody knows the Cluster, by their source and namespace.
+    strays: BTreeMap<(SourceName, Namespace), Strays>,
     zones: BTreeMap<SourceName, Zones<'a>>,
+}
+
+/// Those of one namespace in one source.
+#[derive(Default)]
+struct Strays {
+    told_apart: Vec<(usize, Meant)>,
+    /// The first beyond these: it may be any Cluster's.
+    others: Option<usize>,
+}
+
+/// The Cluster for which a stray is meant.
+#[derive(PartialEq, Eq)]
+enum Meant {
+    /// One of this name, which is in no source.
+    Name(Name),
+    /// One whose name this template becomes.
+    Pattern(Pattern),
+    /// Any.
+    Any,
+}
+
+impl Meant {
+    fn of(owner: &Owner) -> Self {
+        match owner {
+            Owner::Is(name) => Meant::Name(name.clone()),
+            Owner::MayBe(text) => Meant::Pattern(Pattern::of(text, true)),
+            Owner::Among(_) | Owner::Naming => Meant::Any,
+        }
+    }
+
+    /// Returns true if the Cluster of a name is probably meant.
+    fn is_probably(&self, name: &str) -> bool {
+        match self {
+            Meant::Name(other) => edits(other.as_str(), name).is_some(),
+            Meant::Pattern(pattern) => pattern.fits(name),
+            Meant::Any => true,
+        }
+    }
+}
+
+impl Strays {
+    fn add(&mut self, number: usize, meant: Meant) {
+        if self.told_apart.iter().any(|(_, other)| *other == meant) {
+            return;
+        }
+        match self.told_apart.len() < MOST_STRAYS {
+            true => self.told_apart.push((number, meant)),
+            false => self.others = self.others.or(Some(number)),
+        }
+    }
 }
 
 /// The failure domains of one source that name something, or that may: what they say cannot be read.
@@ -75,17 +125,15 @@ impl<'a> Makers<'a> {
             let of = ObjectKey::new(cluster::cluster_kind(), Some(namespace.clone()), (*name).clone());
             !matches!(snapshot.stands(&of), Lookup::Absent)
         };
-        let (named, template) = match &makes.owner {
-            Owner::Is(name) => (core::slice::from_ref(name).iter().filter(is_there).collect::<Vec<_>>(), None),
-            Owner::Among(names) => (names.iter().filter(is_there).collect(), None),
-            Owner::MayBe(text) => (Vec::new(), Some(Pattern::of(text, true))),
+        let named: Vec<&Name> = match &makes.owner {
+            Owner::Is(name) => core::slice::from_ref(name).iter().filter(is_there).collect(),
+            Owner::Among(names) => names.iter().filter(is_there).collect(),
+            Owner::MayBe(_) => Vec::new(),
             Owner::Naming => return,
         };
         if named.is_empty() {
             let strays = self.strays.entry((source.clone(), namespace.clone())).or_default();
-            // Beyond what is told apart it could be any.
-            let template = template.filter(|_| strays.len() < MOST_TEMPLATES);
-            strays.entry(template).or_insert(self.all.len());
+            strays.add(self.all.len(), Meant::of(&makes.owner));
         }
         for name in named {
             let of = (source.clone(), namespace.clone(), name.clone());
@@ -105,12 +153,13 @@ impl<'a> Makers<'a> {
         numbers.into_iter().flatten().filter_map(|number| self.all.get(*number))
     }
 
-    /// One of a source that may be a Cluster's, although that cannot be told.
-    pub(super) fn stray(&self, source: &SourceName, namespace: &Namespace, name: &Name) -> Option<&Making<'a>> {
+    /// One of a source that may be a Cluster's, although that cannot be told; true if it probably is.
+    pub(super) fn stray(&self, source: &SourceName, namespace: &Namespace, name: &Name) -> Option<(&Making<'a>, bool)> {
         let strays = self.strays.get(&(source.clone(), namespace.clone()))?;
-        let fits = |template: &Option<Pattern>| template.as_ref().is_none_or(|it| it.fits(name.as_str()));
-        let (_, number) = strays.iter().find(|(template, _)| fits(template))?;
-        self.all.get(*number)
+        let slip = strays.told_apart.iter().find(|(_, meant)| meant.is_probably(name.as_str()));
+        let any = || strays.told_apart.iter().find(|(_, meant)| matches!(meant, Meant::Name(_)));
+        let number = slip.or_else(any).map(|(number, _)| *number).or(strays.others)?;
+        Some((self.all.get(number)?, slip.is_some()))
     }
 
     /// The failure domains of a source.

@@ -171,8 +171,9 @@ fn what_makes_machines_and_failure_domains_are_kept_with_their_files() {
             let ran = fleet.render(&[]).ends(3).says("machines-wait");
             assert!(fleet.has(&there), "{name}: {}", ran.stderr);
         }
-        // The control: without the file it goes.
+        // The control: without the file it goes, after a hand-over.
         fleet.remove(&path);
+        fleet.render(&[]).ends(0);
         fleet.render(&[]).ends(0);
         assert!(!fleet.has(&there), "{name}");
         fleet.write(&path, text);

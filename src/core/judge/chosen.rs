@@ -103,7 +103,7 @@ impl<'w> Field<'w> {
         let is_unlisted = |source: &Source| {
             matches!(source.place, SourcePlace::Cluster { .. })
                 && !fleet.takes(&source.name, kind)
-                && source.provides.admits(&key, &fleet.system_namespace)
+                && source.provides.admits(&key, &fleet.guarded)
         };
         snapshot.unread_in(kind, Some(namespace)).is_none() && !fleet.sources.iter().any(is_unlisted)
     }

@@ -97,8 +97,7 @@ fn at_revision(source: &Source) -> Option<revision::Wanted<'_>> {
 
 /// The authors of the commits of a repository that lead to the first and not to the second; none where it cannot tell.
 pub fn authors(source: &Source, given: &Given<'_>, (new, old): (&str, &str)) -> Option<Vec<String>> {
-    let SourcePlace::Git { repository, reference, path, files, .. } = &source.place else { return None };
-    revision::authors(&revision::Wanted { repository, reference, path, files }, given, (new, old))
+    revision::authors(&at_revision(source)?, given, (new, old))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use rustix::fs::OFlags;
+
 use super::*;
 use crate::survey::source::MAX_FILE_BYTES;
 use crate::survey::source::tests::{default_globs, given, globs, secret, summary};

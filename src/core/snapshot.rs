@@ -331,13 +331,6 @@ impl Snapshot {
         self.objects.all().map(|held| self.content(held))
     }
 
-    /// What would make a Secret that is in no source.
-    pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
-        let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
-        let secret = key.kind.is_secret();
-        secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
-    }
-
     /// Where an object stands that is ignored, because its own source may not provide it.
     pub fn ignored(&self, key: &ObjectKey) -> Option<&Origin> {
         self.ignored.get(key)

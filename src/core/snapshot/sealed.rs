@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::copies::{Copy, File, Proof};
+use super::elsewhere::Elsewhere;
 use super::objects::{Objects, place};
 use super::reason::Reason;
 use super::state::State;
@@ -15,13 +16,20 @@ use super::unopened::{close, is_of_sources};
 use super::{Answer, Base, Snapshot};
 use crate::config::Fleet;
 use crate::finding::{Code, Fault};
-use crate::name::ObjectKey;
+use crate::name::{Name, ObjectKey};
 use crate::object::{Object, admit};
 
 impl Snapshot {
     /// The number of the encrypted document of a source that holds an object.
     pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
         self.sources.get(index)?.sealed.get(key).map(|(number, _)| *number)
+    }
+
+    /// What would make a Secret that is in no source.
+    pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
+        let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
+        let secret = key.kind.is_secret();
+        secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
     }
 
     /// The sealed files to look at before objects of a source are opened: those with a value that stands in

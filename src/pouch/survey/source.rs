@@ -20,6 +20,7 @@ mod nested;
 mod reading;
 mod revision;
 mod sealed;
+mod shut;
 mod stream;
 
 use pouch_core::config::{Content, Source, SourcePlace};

@@ -14,12 +14,9 @@ use pouch_core::config::{Fleet, SourceLimits};
 use pouch_core::finding::{Code, Origin};
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
-use pouch_core::listing::few;
 use pouch_core::name::{ObjectKey, Scope, SourceName};
 use pouch_core::node::{Interner, Key, Node};
 use pouch_core::object::kind_of;
-use pouch_core::recipient::Recipient;
-use pouch_core::report::shell;
 use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
@@ -35,15 +32,10 @@ use super::document::{Form, Text};
 use super::means::Means;
 use super::nested;
 use super::reading::Reading;
-use super::sealed::{Made, SealedFile, SealedPart, Written};
-use crate::age::{AgeError, Identities};
+use super::sealed::{Made, Objects, SealedFile, SealedPart, Written};
+use super::shut::{SEAL_AGAIN, locked, not_opened};
+use crate::age::Identities;
 use crate::harden::wiped;
-
-/// The longest reason that is given, in characters: a path of keys may have any length.
-const MOST_WORDS: usize = 400;
-
-/// How many of a file's recipients are named.
-const MOST_RECIPIENTS: usize = 3;
 
 /// Who opens the files of a source.
 pub enum Opener {
@@ -76,9 +68,6 @@ pub enum Seen {
     /// A document that is opened when it is wanted, or that should be open and cannot be.
     Sealed(SealedDocument),
 }
-
-/// The objects of a document, each with its place.
-pub(super) type Objects = Vec<(Node, Origin)>;
 
 /// An opened file, document by document.
 struct Opening {
@@ -327,51 +316,6 @@ fn built(sealed: &Sealed, number: usize, part: &SealedPart, open: &Node) -> Resu
         Ok((filled?, origin.clone()))
     };
     part.documents.iter().map(filled).collect()
-}
-
-const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
-
-pub(super) fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
-    let help = match error {
-        OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
-        OpenError::MacOnlyEncrypted => {
-            "Seal it without mac_only_encrypted: with it, anybody may have changed the names and references."
-        }
-        OpenError::Mac => {
-            "If kustomize or another program wrote the file, a transformer (namespace, labels, names) may have changed it after \
-             it was sealed: take the file as SOPS wrote it. Else open it with sops, see whether it is as it should be, and seal \
-             it again."
-        }
-        OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
-        _ => SEAL_AGAIN,
-    };
-    let why: String = error.to_string().chars().take(MOST_WORDS).collect();
-    Reason { line, ..Reason::new(why, help) }
-}
-
-/// Why a file's data key is out of reach. Recipients are public, and shown only if they are valid.
-pub(super) fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
-    let stanzas = sealed.stanzas();
-    let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
-    let why = match error {
-        AgeError::Length => "its data key does not have 32 bytes".to_owned(),
-        _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
-        _ => format!(
-            "no identity of this source opens it; it claims to be for {}",
-            few(&recipients, recipients.len(), MOST_RECIPIENTS)
-        ),
-    };
-    // Any identity's recipient will do; only somebody with one of the file's own identities can run the
-    // command.
-    let help = match identities.recipients().next() {
-        Some(recipient) => format!(
-            "Have somebody who can open it seal it for this source as well, `sops rotate -i --add-age {recipient} {}`; or \
-             add an identity that opens it to the source's `decryption`.",
-            shell::word(&file.path)
-        ),
-        None => "Add an identity that opens it to the source's `decryption`.".to_owned(),
-    };
-    Reason::new(why, help)
 }
 
 /// What is known of the objects in sealed files of a source that opens none.

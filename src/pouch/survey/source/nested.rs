@@ -17,8 +17,8 @@ use pouch_core::yaml::emit::{Tree, emit};
 use pouch_core::yaml::read::{self as yaml, Document};
 use zeroize::Zeroizing;
 
-use super::decrypt::{Objects, locked, not_opened};
-use super::sealed::SealedFile;
+use super::sealed::{Objects, SealedFile};
+use super::shut::{locked, not_opened};
 use crate::age::Identities;
 
 /// How a file is written.

@@ -13,6 +13,9 @@ use pouch_core::sops::metadata::KEY;
 use pouch_core::sops::rule::FIELDS;
 use pouch_core::yaml::lines::{line_in, line_of};
 
+/// The objects of a document, each with its place.
+pub(super) type Objects = Vec<(Node, Origin)>;
+
 /// How a sealed file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {

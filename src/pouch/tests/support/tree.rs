@@ -78,17 +78,25 @@ fn paths(folder: &Path) -> Vec<String> {
     found
 }
 
-/// A tree without the files in which bundles say that their objects were read, and without their tags.
+/// A tree whose bundles do not say in which files it was read, and have no tags.
 pub fn placeless(tree: &Tree) -> Tree {
-    let is_place = |line: &str| {
-        let line = line.trim_start().strip_prefix("path: ");
-        line.is_some_and(|path| !["regions/", "flux/", "argocd/"].iter().any(|folder| path.starts_with(folder)))
-    };
     let strip = |(path, bytes): (&String, &Vec<u8>)| {
-        let text = String::from_utf8_lossy(bytes);
-        let kept = |text: &str| text.lines().skip(1).filter(|line| !is_place(line)).collect::<Vec<_>>().join("\n");
-        let bytes = if path.ends_with("bundle.yaml") { kept(&text).into_bytes() } else { bytes.clone() };
+        let rest = || String::from_utf8_lossy(bytes).lines().skip(1).collect::<Vec<_>>().join("\n");
+        let bytes = if path.ends_with("bundle.yaml") { without_places(&rest()).into_bytes() } else { bytes.clone() };
         (path.clone(), bytes)
     };
     tree.iter().map(strip).collect()
+}
+
+/// The text of a manifest without the files in which all of it was read.
+pub fn without_places(text: &str) -> String {
+    let mut is_in_list = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        is_in_list = line.starts_with("restsOn:") || (is_in_list && line.starts_with(['-', ' ']));
+        if !is_in_list && !["    path: ", "    source: "].iter().any(|place| line.starts_with(place)) {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
 }

@@ -192,7 +192,7 @@ impl Fleet {
         kinds::is_read(kind) || self.kinds.contains_key(kind) || (kinds::is_by_configuration(kind) && self.lists(kind))
     }
 
-    /// Whether ClusterResourceSets that are taken may choose among the Clusters that are read. Clusters are not read for that.
+    /// True if ClusterResourceSets that are taken may choose among the Clusters that are read. Clusters are not read for that.
     pub fn chooses_clusters(&self) -> bool {
         self.names_resource_sets() && self.lists(&cluster_kind())
     }

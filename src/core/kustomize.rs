@@ -41,7 +41,7 @@ pub const TOP: &str = "pouch-d0";
 const FOLDER: &str = "pouch-d";
 const FILE: &str = "pouch-f";
 
-/// What stands at a path of a tree.
+/// An entry of a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// A regular file.
@@ -56,10 +56,10 @@ pub enum Entry {
 
 /// The tree that a source builds: paths are from its root, without `.` and `..`.
 pub trait SourceTree {
-    /// What stands at a path; a symlink on the way counts as one at its end.
+    /// Looks at a path; a symlink on the way counts as one at its end.
     fn look(&mut self, path: &str) -> Entry;
 
-    /// What to do about a path that leads out of the tree, or to nothing in it.
+    /// Says what to do about a path that leads out of the tree, or to nothing in it.
     fn help(&self) -> &'static str;
 
     /// The bytes of a regular file.
@@ -81,16 +81,16 @@ pub trait SourceTree {
     fn resources(&mut self, path: &str) -> Result<Zeroizing<String>, Trouble>;
 }
 
-/// Why a build is refused.
+/// A reason to refuse a build.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trouble {
     /// The file of the tree that it is about.
     pub path: String,
     /// The line, from one, if it is known.
     pub line: Option<u32>,
-    /// What is the matter, without a full stop.
+    /// The fault, without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// The cure.
     pub help: String,
 }
 
@@ -124,7 +124,7 @@ impl Gathered {
         self.names.get(&written).map(String::as_str)
     }
 
-    /// What may be told of kustomize's words, with paths of the tree; none where nothing may.
+    /// Gives what may be told of kustomize's words, with paths of the tree; none where nothing may.
     pub fn told(&self, words: &str) -> Option<String> {
         let files = self.names.iter().map(|(name, path)| (name_of(name), shown(path)));
         // All kustomizations have one name, so only their folders tell them apart.
@@ -177,7 +177,7 @@ struct Gathering<'t> {
     bytes: usize,
     /// The name of each file that stands beside the kustomization of a folder: by that folder, and its path.
     kept: BTreeMap<(String, String), String>,
-    /// Whether what the kustomization at hand generates keeps its name, whatever it holds; and what is generated right now.
+    /// True if what the kustomization at hand generates keeps its name, whatever it holds; and the same of one object.
     keeps_names: (bool, bool),
     /// Files that the kustomization at hand takes as resources, by other words.
     more: Vec<String>,
@@ -217,7 +217,7 @@ impl Gathering<'_> {
         name
     }
 
-    /// Reads the kustomization of a folder, and writes it anew.
+    /// Reads the kustomization of a folder, and writes its own form of it.
     fn kustomization(&mut self, folder: &str) -> Result<(), Trouble> {
         let mut there =
             NAMES.iter().map(|name| joined(folder, name)).filter(|path| self.tree.look(path) == Entry::File);

@@ -292,7 +292,7 @@ fn identity_kinds(
             let built_in = capi::all().filter(|rules| rules.scope == scope);
             let built_in = built_in.map(|rules| rules.group_kind());
             let extra = terms.fleet.kinds.iter().filter(|(_, extra)| extra.scope == scope);
-            // Templates make sets on the management cluster, where somebody else may have the names.
+            // Templates make sets on the management cluster, where others may have the names.
             let is_regional = terms.fleet.is_regional(terms.source);
             let is_home = terms.source.provides.cluster_scoped && scope == Scope::Namespaced && !is_regional;
             let sets = (is_home && terms.fleet.makes_resource_sets()).then(resource_set_kind);

@@ -40,7 +40,7 @@ pub struct KindRules {
     pub conditional: &'static [Conditional],
     /// Entries that the provider reads of a Secret that is referred to.
     pub entries: &'static [Entries],
-    /// The sessions in which the provider keeps what it read there, if it does not make them anew when that changes.
+    /// The sessions in which the provider keeps what it read there, if it does not make new ones when that changes.
     pub session: Option<KeptSession>,
 }
 
@@ -51,7 +51,7 @@ pub struct KeptSession {
     pub provider: &'static str,
     /// The Deployment that runs its controllers.
     pub controller: &'static str,
-    /// The controllers that make a session anew by themselves.
+    /// The controllers that make a new session by themselves.
     pub rebuilt: &'static str,
 }
 

@@ -59,7 +59,7 @@ impl Namespaces {
         }
     }
 
-    /// Whether it is proved that a template is not for a namespace.
+    /// Returns true if it is proved that a template is not for a namespace.
     fn is_gone(&self, snapshot: &Snapshot, spec: &TemplateSpec, namespace: &Namespace) -> bool {
         if self.known.contains_key(namespace) {
             return self.selected(spec, namespace) == Truth::No;

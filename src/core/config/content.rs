@@ -1,4 +1,4 @@
-//! What is read at the path of a source: files, or what is built of them.
+//! The content of a source's path: files, or objects that are built of them.
 
 use alloc::string::String;
 
@@ -10,12 +10,12 @@ use super::globs::Globs;
 use super::setting::Show;
 use crate::yaml::emit::Tree;
 
-/// What is read at a path.
+/// The content of a path.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// The manifests in files.
     Files(FileGlobs),
-    /// What kustomize builds of the kustomization in the folder.
+    /// The objects that kustomize builds of the kustomization in the folder.
     Kustomization,
 }
 
@@ -76,7 +76,7 @@ pub struct FileGlobs {
     pub exclude: Globs,
 }
 
-/// What makes objects of a tree.
+/// A program that makes objects of a tree.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Builder {

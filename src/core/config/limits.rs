@@ -34,7 +34,7 @@ pub struct Limits {
     pub accept: Vec<Acceptance>,
     /// The cost that reading one source may have; the costliest files beyond that are left out.
     pub sources: SourceLimits,
-    /// What a build by kustomize may cost.
+    /// The cost that a build by kustomize may have.
     pub build: BuildLimits,
     /// The memory that what is read of all sources may take together, about; the most that one may have is what the others
     /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
@@ -175,7 +175,7 @@ shown!(SourceLimits {
     "time": time,
 });
 
-/// What a build by kustomize may cost: one that takes more is ended, and its source counts as unread.
+/// The cost that a build by kustomize may have: one that takes more is ended, and its source counts as unread.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "BuildLimitsFile")]

@@ -141,7 +141,7 @@ pub struct Source {
     pub default_namespace: Option<Namespace>,
     /// Where the identities for its encrypted files are; none if the files are not opened.
     pub decryption: Option<Decryption>,
-    /// Whether a build may put an encrypted object into another namespace than it was sealed for.
+    /// True if a build may put an encrypted object into another namespace than it was sealed for.
     pub relabel: bool,
 }
 
@@ -241,7 +241,7 @@ pub enum SourcePlace {
     Directory {
         /// Relative to the configuration.
         path: String,
-        /// What is read there.
+        /// The content there.
         content: Content,
     },
     /// A git repository at a revision, read from its objects.
@@ -252,7 +252,7 @@ pub enum SourcePlace {
         reference: String,
         /// A folder, or one file, in the tree; empty for the root.
         path: String,
-        /// What is read there.
+        /// The content there.
         content: Content,
         /// The time that git may take, where that is said.
         limits: SourceGitLimits,
@@ -330,8 +330,8 @@ pub(super) struct SourceFile {
     /// Whether the source may say something else about an object of an earlier source.
     #[serde(default)]
     pub(super) overrides: bool,
-    /// Whether a build may put an encrypted object into another namespace than the file states that was sealed. Without it the
-    /// object is broken: whoever changes a kustomization could else hand a Secret to another namespace, unopened.
+    /// True if a build may put an encrypted object into another namespace than the file states that was sealed. Without it the
+    /// object is broken: a writer of a kustomization could else hand a Secret to another namespace, unopened.
     #[serde(default)]
     pub(super) relabel: bool,
     /// The namespace of namespaced objects that name none.

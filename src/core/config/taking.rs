@@ -8,7 +8,7 @@ use crate::kinds;
 use crate::name::{Claimant, GroupKind, Region, SourceName};
 
 impl Source {
-    /// Whether a source may bring templates for a region, and Namespaces of it.
+    /// Returns true if a source may bring templates for a region, and Namespaces of it.
     fn may_bring_templates(&self, region: &Region) -> bool {
         self.provides.cluster_scoped && self.region.as_ref().is_none_or(|own| own == region)
     }
@@ -122,13 +122,13 @@ impl Fleet {
         source.is_some_and(|it| it.may_bring_templates(region))
     }
 
-    /// Whether a claimant may have objects of a kind published for a region: beside those that [everybody](Self::publishes)
+    /// Returns true if a claimant may have objects of a kind published for a region: beside those that [everybody](Self::publishes)
     /// may have, a template has ClusterResourceSets on the management cluster, where Cluster API reads them.
     pub fn publishes_for(&self, by: &Claimant, region: &Region, kind: &GroupKind) -> bool {
         self.publishes(kind) || (is_resource_set(kind) && by.group().is_none() && self.may_own_sets(by, region))
     }
 
-    /// Whether ClusterResourceSets that pouch itself makes may be published for a claimant: those of a group of guests, in its
+    /// Returns true if ClusterResourceSets that pouch itself makes may be published for a claimant: those of a group of guests, in its
     /// region, and those of a template, on the management cluster.
     pub fn may_own_sets(&self, by: &Claimant, region: &Region) -> bool {
         match by.group() {
@@ -137,7 +137,7 @@ impl Fleet {
         }
     }
 
-    /// Whether templates may make ClusterResourceSets for some region.
+    /// Returns true if templates may make ClusterResourceSets for some region.
     pub fn makes_resource_sets(&self) -> bool {
         self.management().is_some_and(|region| !region.templates.is_empty())
     }
@@ -158,7 +158,7 @@ impl Fleet {
         (is_meant && self.may_have_namespaces_of(only, region)).then_some(only)
     }
 
-    /// Whether Namespaces of a source can be those of a region: of one that is trusted with them, and no other cluster's own.
+    /// Returns true if Namespaces of a source can be those of a region: of one that is trusted with them, and no other cluster's own.
     pub fn may_have_namespaces_of(&self, source: &Source, region: &RegionConfig) -> bool {
         !matches!(source.place, SourcePlace::Cluster { .. }) && source.may_bring_templates(&region.name)
     }

@@ -1,7 +1,7 @@
 //! Chosen: ClusterResourceSets that choose no Cluster of their own namespace, and would choose one of another.
 //!
 //! Cluster API looks for Clusters in the namespace of the set alone. Files do not prove that there are no others: so nothing is
-//! said where some Cluster or set may be unseen, where nobody reads Clusters, or where k0rdent makes some.
+//! said where some Cluster or set may be unseen, where no Clusters are read, or where k0rdent makes some.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -79,7 +79,7 @@ impl<'w> Field<'w> {
         Some(tell(asked, set, region, meant))
     }
 
-    /// Whether a set for a region could be meant to choose a Cluster, and no set of the Cluster's own namespace has the selector.
+    /// Returns true if a set for a region could be meant to choose a Cluster, and no set of the Cluster's own namespace has the selector.
     fn is_meant(&self, region: &Region, selector: &Selector, cluster: &Object) -> bool {
         let Some(namespace) = cluster.key.namespace.as_ref() else { return false };
         let is_same = |own: &Option<Selector>| own.as_ref().is_none_or(|own| own == selector);
@@ -90,13 +90,13 @@ impl<'w> Field<'w> {
             && self.knows(&resource_set_kind(), namespace)
     }
 
-    /// Whether all Clusters that there are in a namespace were read.
+    /// Returns true if all Clusters that there are in a namespace were read.
     fn knows_clusters(&self, namespace: &Namespace) -> bool {
         let may_be_made = || self.world.snapshot.unread_in(&deployments::kind(), Some(namespace)).is_some();
         self.knows(&cluster_kind(), namespace) && !self.made.contains(namespace) && !may_be_made()
     }
 
-    /// Whether all objects of a kind in a namespace were read. A live cluster lists claimants where a region takes some of it.
+    /// Returns true if all objects of a kind in a namespace were read. A live cluster lists claimants where a region takes some of it.
     fn knows(&self, kind: &GroupKind, namespace: &Namespace) -> bool {
         let World { fleet, snapshot, .. } = *self.world;
         let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
@@ -109,7 +109,7 @@ impl<'w> Field<'w> {
     }
 }
 
-/// Whether a selector chooses a Cluster, by its labels as they are written.
+/// Returns true if a selector chooses a Cluster, by its labels as they are written.
 fn chooses(selector: &Selector, cluster: &Object) -> Truth {
     let matched = cluster.matched.as_ref().filter(|_| !cluster.is_mistyped());
     let Some(matched) = matched.filter(|it| it.unclear.as_ref().is_none_or(|unclear| !unclear.labels)) else {

@@ -57,7 +57,7 @@ struct Seen {
 }
 
 impl Payloads {
-    /// What is wrong with the payloads of a set, or with the sets that a template makes and their payloads.
+    /// The faults of the payloads of a set, or of the sets that a template makes and of their payloads.
     pub(super) fn check(&mut self, world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
         let is_set = claim.by.is_resource_set();
         if !is_set && (claim.by.template().is_none() || claim.is_for_guests()) {
@@ -117,7 +117,7 @@ fn not_made(set: &Object, payload: &ObjectKey) -> Finding {
     Finding::new(Code::MissingReference, message).about(&set.key).at(&set.origin).help(help)
 }
 
-/// What is wrong with a payload that a template makes. What a Secret of it holds comes of values, and a finding names what it
+/// The faults of a payload that a template makes. What a Secret of it holds comes of values, and a finding names what it
 /// finds: so nothing is said of that.
 fn of_made(object: &Object) -> Vec<Finding> {
     let Seen { mut always, values, .. } = see(object);

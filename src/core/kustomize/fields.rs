@@ -11,7 +11,7 @@ use crate::node::Node;
 /// A field and what it holds.
 pub(super) type Field = (&'static str, Shape);
 
-/// What a field holds.
+/// The content of a field.
 pub(super) enum Shape {
     /// Words, numbers and names, of which none is a path.
     Any,
@@ -37,7 +37,7 @@ pub(super) enum Shape {
     Refused(&'static str),
 }
 
-/// What a file is for.
+/// The use of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// A patch.
@@ -53,7 +53,7 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// What to do about one that SOPS sealed.
+    /// Says what to do about one that SOPS sealed.
     pub(super) fn help(self) -> &'static str {
         match self {
             Use::Patch => "Seal the whole manifest, and patch only what is not sealed.",
@@ -64,7 +64,7 @@ impl Use {
     }
 }
 
-/// What a config does.
+/// The work of a config.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
     /// It makes objects.

@@ -44,7 +44,7 @@ fn text<'g>(gathered: &'g Gathered, path: &str) -> &'g str {
     core::str::from_utf8(gathered.files.get(path).unwrap()).unwrap()
 }
 
-/// Why the kustomization of a folder is not built, where the folder has a few files that could be.
+/// The reason why the kustomization of a folder is not built, where the folder has a few files that could be.
 fn refused(kustomization: &str) -> Option<String> {
     let files = [
         ("k/kustomization.yaml", kustomization),

@@ -1,4 +1,4 @@
-//! Words: what may be told of what kustomize says.
+//! Words: the part of what kustomize says that may be told.
 //!
 //! kustomize prints a patch that does not fit, a line that is no YAML, and whole objects. So its words are not shown: of them
 //! are told phrases that are known, the objects that it names by their ids, and the files.
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::listing::few;
 
-/// What kustomize says without a value in it.
+/// Words of kustomize without a value in it.
 const PHRASES: [&str; 14] = [
     "no matches for Id",
     "no resource matches",
@@ -49,7 +49,7 @@ fn id(word: &str) -> Option<&str> {
     (is_kind && is_version && is_name(group) && is_name(name)).then_some(word)
 }
 
-/// What may be told, in one clause; none where nothing is known of it.
+/// Gives what may be told, in one clause; none where nothing is known of it.
 pub(super) fn told<'n>(words: &str, files: impl Iterator<Item = (&'n str, &'n str)>) -> Option<String> {
     let phrase = PHRASES.iter().find(|phrase| words.contains(**phrase))?;
     let ids: BTreeSet<&str> =

@@ -25,7 +25,7 @@ use crate::world::cluster::ClusterFacts;
 pub(super) enum Fate {
     /// The claim is resolved anew; objects that it no longer needs are withdrawn.
     Fresh,
-    /// The claim is resolved anew, and may need more than that: what it had before stays as published, for this reason.
+    /// The claim is resolved again, and may need more than that: what it had before stays as published, for this reason.
     Partly(Reason),
     /// The objects stay as published, for this reason.
     Kept(Reason),
@@ -223,7 +223,7 @@ pub(super) fn first_carried(
     })
 }
 
-/// Returns true if a claimant has something in a manifest that is not made anew for it.
+/// Returns true if a claimant has something in a manifest that is not made again for it.
 fn keeps_more(ruling: &Ruling<'_>, manifest: &Manifest) -> bool {
     let made: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();
     let is_its = |object: &&ManifestObject| object.needed_by.iter().any(|it| it.by == ruling.case.claim.by);

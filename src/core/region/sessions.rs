@@ -1,6 +1,6 @@
 //! Sessions: Secrets whose values change while a provider's controllers go on with the old ones.
 //!
-//! pouch brings the new value to the region, and there it does not reach everyone who has the old one. Whoever rotates has to know
+//! pouch brings the new value to the region, and there it does not reach everyone who has the old one. Who rotates has to know
 //! that before he deletes the old one at the provider.
 
 use alloc::collections::{BTreeMap, BTreeSet};

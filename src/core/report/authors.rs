@@ -1,6 +1,6 @@
 //! Authors: the people who made the commits of a source, by the names that they gave themselves.
 //!
-//! Whoever may push to a source chooses his name, and here it stands where others read it: no name makes a line of its own,
+//! Who may push to a source chooses the name, and here it stands where others read it: no name makes a line of its own,
 //! mentions anyone, closes an issue, or gives a mail address away.
 
 use alloc::string::{String, ToString as _};

@@ -15,7 +15,7 @@ pub struct Reason {
     pub help: String,
     /// The line of the file that it is about, from one, where one is.
     pub line: Option<u32>,
-    /// What is found about an object that cannot be opened for it.
+    /// The finding about an object that cannot be opened for it.
     pub code: Code,
 }
 

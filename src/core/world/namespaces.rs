@@ -1,4 +1,4 @@
-//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of [sources](Telling) that say which it
+//! The namespaces of a region, as they are told: the configuration, Namespaces of [sources](Telling) that say which it
 //! has, and a look into the region that lists them. Any look says which labels those have that it asked for, and which are
 //! absent.
 

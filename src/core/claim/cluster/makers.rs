@@ -32,7 +32,7 @@ pub(super) struct Makers<'a> {
     all: Vec<Making<'a>>,
     /// The numbers of those of a Cluster, by their source, its namespace and its name.
     of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
-    /// Those of which nobody knows the Cluster, by their source and namespace.
+    /// Those whose Cluster is unknown, by their source and namespace.
     strays: BTreeMap<(SourceName, Namespace), Strays>,
     zones: BTreeMap<SourceName, Zones<'a>>,
 }

@@ -53,7 +53,7 @@ pub(super) struct Wanted<'a> {
     pub(super) reference: &'a str,
     pub(super) path: &'a str,
     pub(super) content: &'a Content,
-    /// Whether a build may put what is sealed into another namespace.
+    /// True if a build may put what is sealed into another namespace.
     pub(super) relabel: bool,
 }
 

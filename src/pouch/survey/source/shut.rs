@@ -15,7 +15,7 @@ const MOST_WORDS: usize = 400;
 /// How many of a file's recipients are named.
 const MOST_RECIPIENTS: usize = 3;
 
-/// What to do about a file that was changed.
+/// The cure of a file that was changed.
 pub(super) const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
 
 pub(super) fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {

@@ -1,6 +1,6 @@
 //! Output: the objects that kustomize prints, each held against the file that it comes from.
 //!
-//! An origin that kustomize writes is for messages alone: whoever writes the tree can write one. kustomize is given a number in
+//! An origin that kustomize writes is for messages alone: a writer of the tree can write one. kustomize is given a number in
 //! the place of each `sops` block, which says of which document an object was built, wherever it claims to come from. That its
 //! values are those of that document is proved when it is opened.
 

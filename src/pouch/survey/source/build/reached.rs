@@ -22,10 +22,10 @@ use crate::ambient::Timer;
 
 /// A tree from which a build may be given files. Paths are from its root, without `.` and `..`.
 pub(in super::super) trait Files {
-    /// What stands at a path; a symlink on the way counts as one at its end.
+    /// Looks at a path; a symlink on the way counts as one at its end.
     fn look(&mut self, path: &str) -> Entry;
 
-    /// What to do about a path that leads out of the tree, or to nothing in it.
+    /// Says what to do about a path that leads out of the tree, or to nothing in it.
     fn help(&self) -> &'static str;
 
     /// The bytes of a regular file that has no more than so many.
@@ -56,7 +56,7 @@ pub(super) struct FileRead {
     pub(super) sealed: Vec<SealedFile>,
     /// The number of the first of them: kustomize is given a number in the place of each block.
     pub(super) first: usize,
-    /// What else is known of its documents.
+    /// Notes on its documents.
     pub(super) lines: BTreeMap<Origin, FaultLine>,
 }
 
@@ -158,7 +158,7 @@ impl SourceTree for Reached<'_> {
     }
 }
 
-/// What stands in the place of a nested file with this number.
+/// The word in the place of a nested file with this number.
 pub(super) fn word(number: usize) -> String {
     format!("pouch-nested-{number}")
 }

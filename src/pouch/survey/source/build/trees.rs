@@ -20,7 +20,7 @@ const SPECIAL: &str = "is no regular file";
 const OWN: &str = "is what pouch itself publishes";
 const UNKNOWN: &str = "git does not know, so it is not in the tree: git add it, if it should be";
 
-/// What to do about a path that leads out of a repository, or to nothing in it.
+/// Says what to do about a path that leads out of a repository, or to nothing in it.
 const INSIDE: &str = "Name a file or a folder of the same repository: nothing else is read, and nothing is fetched.";
 
 /// The same of a folder that is its own tree.
@@ -50,7 +50,7 @@ impl Folder {
         Ok(Self { opened: Opened::new(root, skip), below, known })
     }
 
-    /// What stands at a path, and whether it is one that is passed over.
+    /// Looks at a path, and says whether it is one that is passed over.
     fn stat(&self, path: &Path) -> Result<(FileType, bool), Errno> {
         let parent = path.parent().unwrap_or(Path::new(""));
         let folder: OwnedFd = open_beneath(self.opened.root(), parent, FOLDER)?;

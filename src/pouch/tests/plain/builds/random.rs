@@ -19,7 +19,7 @@ use crate::support::fleet::credential;
 use crate::support::proof::{Programs, plain_of};
 use crate::support::{Kustomize, PyYaml, printed, root};
 
-/// How many trees are made where nobody says otherwise: 4 % of what the soak makes.
+/// How many trees are made by default: 4 % of what the soak makes.
 const TREES: usize = 20;
 
 /// The Secrets of a tree by namespace and name, entries by name, values in base64.

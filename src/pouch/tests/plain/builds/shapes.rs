@@ -223,7 +223,7 @@ fn shapes() -> Vec<Shape> {
             ..Shape::default()
         },
         Shape {
-            name: "a file that nobody resolved after a merge",
+            name: "a merge that was not resolved",
             source: whole,
             files: vec![
                 ("a.yaml", both(&a, &a_secret)),

@@ -4,7 +4,7 @@ use super::Teams;
 use crate::support::fleet::Ran;
 use crate::support::githttp::GitServer;
 
-/// Changes the team's Secret in a commit of somebody.
+/// Changes the team's Secret in a commit of another author.
 fn by(teams: &Teams, author: &str, value: &str) {
     let namespace = "eu-team";
     let text = crate::support::fleet::secret(namespace, "c", &format!("value: {value}"));
@@ -25,7 +25,7 @@ fn published(teams: &Teams) -> (Ran, Vec<String>, String) {
     (ran, lines, summary["authors"].to_string())
 }
 
-/// On this machine, and through a server; a run between two publications that published nothing hides nobody.
+/// On this machine, and through a server; a run between two publications that published nothing hides none.
 #[test]
 fn the_authors_of_a_source_are_told_where_they_are_wanted() {
     for is_remote in [false, true] {
@@ -55,7 +55,7 @@ fn the_authors_of_a_source_are_told_where_they_are_wanted() {
         assert_eq!(summary, r#"[{"names":["closes 1 bob","o","Ann Other","Side"],"source":"team"}]"#);
         let message = teams.origin().git(&["log", "-1", "--format=%B", "main"]);
         assert!(!message.contains('@'), "{message}");
-        // Nobody twice, and nobody without a publication.
+        // None twice, and none without a publication.
         let (_, _, summary) = published(&teams);
         assert_eq!(summary, "null");
     }

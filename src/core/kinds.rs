@@ -389,7 +389,7 @@ pub fn is_managed_resource(kind: &GroupKind) -> bool {
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.
 pub fn is_of_clusters(kind: &GroupKind) -> bool {
     if kind.group == cluster::CLUSTERS {
-        return *kind == cluster::cluster_kind() || *kind == cluster::class_kind();
+        return cluster::is_cluster(kind) || *kind == cluster::class_kind();
     }
     cluster::known(kind).is_some() || cluster::of_template(kind).is_some()
 }

@@ -2,7 +2,7 @@
 
 use super::clusters::TakenClusters;
 use super::{Fleet, RegionConfig, RegionState, Source, SourcePlace};
-use crate::capi::cluster::cluster_kind;
+use crate::capi::cluster::is_cluster;
 use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Region, SourceName};
@@ -20,7 +20,7 @@ impl Fleet {
         kinds::is_listed(kind)
             || ((kinds::is_of_clusters(kind) || kinds::is_of_machines(kind)) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
-            || (*kind == cluster_kind() && self.looks_for_guests())
+            || (is_cluster(kind) && self.looks_for_guests())
             || (self.syncs && kinds::is_of_sync_rules(kind))
             || self.takes_templates(kind)
     }
@@ -33,8 +33,9 @@ impl Fleet {
             true => !region.resource_sets.is_empty(),
             false => !region.clusters.is_empty(),
         };
-        let tells = || *kind == cluster_kind() && self.looks_in(source);
-        (!is_set && *kind != cluster_kind()) || tells() || self.regions_of(source).any(takes)
+        let is_cluster = is_cluster(kind);
+        let tells = || is_cluster && self.looks_in(source);
+        (!is_set && !is_cluster) || tells() || self.regions_of(source).any(takes)
     }
 
     /// Whether some region takes ClusterResourceSets.

@@ -4,10 +4,11 @@
 //! their namespaces and all else that they hang on stand in files too, and each could be the only thing in its file.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 use super::input::{Input, Terms};
 use super::texts;
-use crate::capi::cluster::{cluster_kind, names_cluster};
+use crate::capi::cluster::{cluster_kind, is_cluster, names_cluster};
 use crate::claim::access::credential_key;
 use crate::claim::deployments;
 use crate::k0rdent;
@@ -54,7 +55,7 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     // makes machines.
     let is_one_of_several = |key: &ObjectKey| {
         let is_of_machines = names_cluster(&key.kind) || kinds::is_failure_domain(&key.kind);
-        is_of_machines || key.kind == cluster_kind() || key.kind == deployments::kind()
+        is_of_machines || is_cluster(&key.kind) || key.kind == deployments::kind()
     };
     let is_open = |key: &ObjectKey| matches!(snapshot.stands(key), Lookup::Unread(_) | Lookup::Unasked);
     let stays = |key: &ObjectKey| (needed.contains(key) || is_one_of_several(key)) && is_open(key);
@@ -104,7 +105,7 @@ fn all(world: &World<'_>, objects: &[ManifestObject]) -> BTreeSet<ObjectKey> {
 /// The claimants of objects, what takes objects for them or leads to these, what those are made of, and their namespaces.
 fn deciding(objects: &[ManifestObject], system: &Namespace) -> BTreeSet<ObjectKey> {
     let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
-    let mut keys = BTreeSet::new();
+    let (mut keys, mut namespaces) = (Vec::new(), BTreeSet::new());
     for needed_by in objects.iter().flat_map(|object| &object.needed_by) {
         let by = &needed_by.by;
         keys.extend(match needed_by.through.first() {
@@ -112,7 +113,7 @@ fn deciding(objects: &[ManifestObject], system: &Namespace) -> BTreeSet<ObjectKe
             Some(Step::AccessRule(_)) => Some(credential_key(system, &Name::from(&*by.name()))),
             _ => kinds::claimant(by),
         });
-        keys.insert(ObjectKey::namespace(by.namespace()));
+        namespaces.insert(by.namespace());
         keys.extend(needed_by.takers().filter_map(|taker| texts::key(&taker)));
         keys.extend(needed_by.through.iter().filter_map(|step| match step {
             Step::Data(key) => Some(key.clone()),
@@ -120,7 +121,7 @@ fn deciding(objects: &[ManifestObject], system: &Namespace) -> BTreeSet<ObjectKe
             Step::AccessRule(_) | Step::Field { .. } | Step::Rule(_) | Step::Template(_) | Step::Opaque(_) => None,
         }));
     }
-    keys
+    keys.into_iter().chain(namespaces.into_iter().map(ObjectKey::namespace)).collect()
 }
 
 /// The namespaces of groups of guests that have something.

@@ -69,6 +69,11 @@ pub fn cluster_kind() -> GroupKind {
     GroupKind::new(CLUSTERS, "Cluster")
 }
 
+/// Returns true if a kind is that of Clusters; asked of every document, so no kind is made for it.
+pub fn is_cluster(kind: &GroupKind) -> bool {
+    kind.is(CLUSTERS, "Cluster")
+}
+
 /// The kind of the classes that Clusters can be made from.
 pub fn class_kind() -> GroupKind {
     GroupKind::new(CLUSTERS, "ClusterClass")

@@ -7,10 +7,5 @@ mod skips;
 
 fn main() {
     let lines = skips::take(std::path::Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped")));
-    if !lines.is_empty() {
-        println!("\nSKIPPED, each a test or a part of one:");
-    }
-    for line in lines {
-        println!("  {line}");
-    }
+    print!("{}", skips::told(&lines));
 }

@@ -15,6 +15,9 @@ mod proved;
 mod reach_model;
 mod read_back;
 mod shares;
+#[path = "../pouch/tests/support/skips.rs"]
+#[expect(dead_code, reason = "another program tells")]
+mod skips;
 pub(crate) mod stages;
 pub(crate) mod standing;
 mod tenants;
@@ -70,7 +73,13 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
         return Some(found);
     }
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{path} is absent");
-    std::eprintln!("skipped: ../shared/{path} is absent");
+    let thread = std::thread::current();
+    let line =
+        std::format!("{}: no {path} in the folder `shared` beside the checkout", thread.name().unwrap_or("a test"));
+    std::eprintln!("SKIPPED {line}");
+    // Cargo names this folder to other tests than these, which lie in `debug/deps` beside it.
+    let target = std::env::current_exe().ok().and_then(|program| Some(program.ancestors().nth(3)?.to_path_buf()));
+    target.into_iter().for_each(|target| skips::note(&target.join("tmp/skipped"), &line));
     None
 }
 

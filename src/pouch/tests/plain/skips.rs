@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::skipped;
-use crate::support::skips::{note, take};
+use crate::support::skips::{note, take, told};
 
 /// Where work is judged, what is skipped fails. A process of its own, because both go by the environment.
 #[test]
@@ -35,4 +35,18 @@ fn what_was_noted_is_told_once_and_in_order() {
     assert_eq!(take(&place), ["one: no program", "two: no program"]);
     assert_eq!(take(&place), Vec::<String>::new());
     assert!(place.join("1-0").exists());
+}
+
+#[test]
+fn the_last_lines_say_how_many_were_skipped_and_why() {
+    let told = |lines: &[&str]| told(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
+    assert_eq!(told(&[]), "\nNo test was skipped.\n");
+    assert_eq!(
+        told(&["a::b: no program sops: install it"]),
+        "\nSKIPPED: 1 test, or a part of it, did not run.\n  1: no program sops: install it\n     a::b\n"
+    );
+    assert_eq!(
+        told(&["a: no sops", "b: no age", "c: no sops", "d: no sops", "e: no sops", "f: no sops"]),
+        "\nSKIPPED: 6 tests, or parts of them, did not run.\n  1: no age\n     b\n  5: no sops\n     a, c, d and 2 more\n"
+    );
 }

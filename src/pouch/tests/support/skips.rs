@@ -1,8 +1,15 @@
 //! What one `cargo test` skipped, kept until its last program tells it: among thousands of lines nobody would see it.
 
+#[allow(unused_extern_crates, reason = "the core is without it")]
+extern crate std;
+
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+// The core has no prelude of the standard library.
+use std::format;
+use std::prelude::v1::*;
 
 /// Notes a line for the last program, in a folder that all programs of one build know.
 pub fn note(folder: &Path, line: &str) {
@@ -22,6 +29,33 @@ pub fn take(folder: &Path) -> Vec<String> {
     lines.dedup();
     lines
 }
+
+/// The words about skipped tests: how many, and for each reason which ones.
+pub fn told(lines: &[String]) -> String {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (test, why) in lines.iter().filter_map(|line| line.split_once(": ")) {
+        by_reason.entry(why).or_default().push(test);
+    }
+    let count = by_reason.values().map(Vec::len).sum::<usize>();
+    let what = if count == 1 { "test, or a part of it," } else { "tests, or parts of them," };
+    let mut told = match count {
+        0 => String::from("\nNo test was skipped.\n"),
+        _ => format!("\nSKIPPED: {count} {what} did not run.\n"),
+    };
+    for (why, tests) in by_reason {
+        told.push_str(&format!("  {}: {why}\n", tests.len()));
+        let shown = tests.iter().take(MOST_SHOWN).copied().collect::<Vec<_>>().join(", ");
+        let more = match tests.len().saturating_sub(MOST_SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        told.push_str(&format!("     {shown}{more}\n"));
+    }
+    told
+}
+
+/// The most tests that are named for one reason.
+const MOST_SHOWN: usize = 3;
 
 /// What tells one `cargo test` from all others: its process, and since when that runs where the system says so.
 fn run() -> String {

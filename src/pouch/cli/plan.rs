@@ -27,7 +27,7 @@ Examples:
   pouch plan -o html > plan.html          for people who look at it in a browser
   pouch plan --no-values --config-from origin/main      for a fork: no key, and the configuration is yours
 
-Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change; \
+Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change or be held; \
 5 a source or the branch cannot be read; 64 usage or configuration.";
 
 /// Say what a publish would change, and change nothing
@@ -38,14 +38,14 @@ Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if some
 /// --no-values no key at all.
 ///
 /// What would not be published, or would be held, is no failure: it ends with 0 where a publish would end with
-/// 3, 4 or 8. Where a place or a source cannot be read it ends as a publish does.
+/// 3, 4 or 8. With --detailed-exitcode, what would be held ends it with 2. Where a place or a source cannot be read it ends as a publish does.
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// How the plan is written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
-    /// End with 2 if anything would change in what is published, and with 0 if not
+    /// End with 2 if anything would change in what is published, or would be held, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
     #[command(flatten)]

@@ -105,7 +105,7 @@ impl Places {
     pub fn ended_plan(&self, detailed: bool) -> Ended {
         match self.failed {
             Some(kind) => Ended::Partway(kind),
-            None if detailed && self.report.would_change() => Ended::Changes,
+            None if detailed && (self.report.would_change() || self.report.is_held()) => Ended::Changes,
             None => Ended::Done,
         }
     }

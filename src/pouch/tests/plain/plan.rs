@@ -116,7 +116,13 @@ fn a_plan_holds_what_a_publish_would_and_says_how_to_go_on() {
         assert!(ran.stderr.contains(go_on), "{}", ran.stderr);
         // It is written down that they are kept, and then nothing changes any more.
         fleet.run(&[command]).ends(4);
-        fleet.run(&["plan", "--detailed-exitcode"]).ends(0).says(&format!("pouch {command} --accept-deletions"));
+        // What is held still waits for someone, although nothing would change.
+        let held = fleet.run(&["plan", "--detailed-exitcode", "-o", "json"]).ends(2);
+        let held: serde_json::Value = serde_json::from_str(&held.stdout).unwrap();
+        let eu = &held["regions"][0];
+        assert_eq!((&eu["outcome"], &eu["objects"]["withdrawn"]), (&"unchanged".into(), &0.into()), "{held:#}");
+        assert!(held["acceptCommand"].as_str().unwrap().contains(" --accept-deletions eu/"), "{held:#}");
+        fleet.run(&["plan"]).ends(0).says(&format!("pouch {command} --accept-deletions"));
         let words: Vec<&str> = go_on.split(' ').skip(1).collect();
         let ran = fleet.run(&words).ends(0);
         assert!(ran.stdout.contains("withdrawn"), "{}", ran.stdout);

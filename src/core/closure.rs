@@ -400,11 +400,11 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                     "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
                      `provides` if you trust everybody who writes that source."
                 ),
-                None => "Add the object, or correct the reference.".to_owned(),
+                None => {
+                    let meant = world.snapshot.did_you_mean(&member.read);
+                    format!("{meant}Add the object, or correct the reference.")
+                }
             };
-            if Asker::from(claim).delivers(&member.read) {
-                help = format!("{}{help}", world.snapshot.did_you_mean(&member.read));
-            }
             help.extend(built::renamed(world, &member.read));
             if claim.by.is_resource_set() {
                 help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");

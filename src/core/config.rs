@@ -25,6 +25,7 @@ pub mod inventory;
 mod kind;
 mod limits;
 mod named;
+mod namespaces;
 mod output;
 pub mod overlap;
 pub mod placement;
@@ -47,7 +48,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::capi::cluster::cluster_kind;
+use crate::capi::cluster::{cluster_kind, is_cluster};
 use crate::capi::naming::ClusterKind;
 use crate::finding::{Code, Finding, crowd, settle};
 use crate::kinds;
@@ -222,6 +223,6 @@ impl Keep for Fleet {
     }
 
     fn is_matched(&self, kind: &GroupKind) -> bool {
-        (self.syncs && self.publishes(kind)) || (*kind == cluster_kind() && self.chooses_clusters())
+        (self.syncs && self.publishes(kind)) || (is_cluster(kind) && self.chooses_clusters())
     }
 }

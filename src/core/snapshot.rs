@@ -27,6 +27,7 @@ mod reason;
 mod sealed;
 mod slip;
 mod state;
+mod strays;
 mod supply;
 mod unopened;
 mod unread;
@@ -52,10 +53,11 @@ use astray::Astray;
 use definitions::learn_definitions;
 use guesses::Guesses;
 use home::{Home, Word as HomeWord};
-use ignored::{not_provided, refused};
+use ignored::refused;
 use mistyped::{Judged, Mistyped, kind_words};
 use objects::{Held, Named, Objects, place};
 use state::State;
+use strays::Stray;
 use words::Words;
 
 pub use copies::{File, Proof};
@@ -342,8 +344,8 @@ enum Weighed {
     /// An object that the source may provide; what is said of it, and what it could be, if its name is an unrendered
     /// template.
     Ours(Box<Object>, Vec<Finding>, Option<Box<Meant>>),
-    /// An object that the source may not provide, by key and place.
-    Foreign(Box<(ObjectKey, Origin)>),
+    /// An object that the source may not provide.
+    Foreign(Box<Stray>),
     /// The objects that a machine names of a fleet that takes no Clusters.
     Idle(Option<Box<OfMachine>>),
     /// A document that no stage reads, with its kind and place.
@@ -428,7 +430,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     let kind = kind_of(&document);
     if is_definition(&kind) && !source.provides.cluster_scoped {
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
-        return Weighed::Foreign(Box::new((ObjectKey::new(kind, None, name), origin)));
+        return Weighed::Foreign(Box::new(Stray::named(ObjectKey::new(kind, None, name), origin)));
     }
     // A source without cluster-scoped objects cannot provide Namespaces; those that it has are worth no
     // finding.
@@ -462,7 +464,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
             });
             Weighed::Ours(Box::new(object), told, template)
         }
-        Ok(object) => Weighed::Foreign(Box::new((object.key, object.origin))),
+        Ok(object) => Weighed::Foreign(Box::new(Stray::of(object))),
         Err(refusal) => Weighed::Refused(Box::new((refusal, kind, origin))),
     }
 }
@@ -515,7 +517,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut objects = Objects::default();
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
-    let mut ignored = BTreeMap::new();
+    let mut strays = Vec::new();
     let mut of_machines = Vec::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
@@ -558,11 +560,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     could_be.into_iter().for_each(|it| meant.add(it));
                     object.into_iter().for_each(|object| place(&mut objects, fleet, index, Box::new(object)));
                 }
-                Weighed::Foreign(foreign) => {
-                    let (key, origin) = *foreign;
-                    findings.push(not_provided(source, &key, &origin));
-                    ignored.entry(key).or_insert(origin);
-                }
+                Weighed::Foreign(stray) => strays.push((index, *stray)),
                 Weighed::Idle(machine) => of_machines.extend(machine.map(|it| *it)),
                 Weighed::Unread(unread) => {
                     let (kind, document, origin) = *unread;
@@ -597,7 +595,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !source.provides.admits(&object.key, &fleet.guarded) => {
                         if !kind.is_namespace() {
-                            findings.push(not_provided(source, &object.key, origin));
+                            strays.push((index, Stray::of(object)));
                         }
                     }
                     admitted => {
@@ -635,7 +633,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     }
                     place(&mut objects, fleet, index, Box::new(object));
                 }
-                Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
+                Ok(object) => strays.push((index, Stray::of(object))),
                 Err(unusable) => {
                     findings.push(refused(&unusable.why, &kind, &origin, true));
                     words.push(*unusable.words);
@@ -662,6 +660,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             inquiry,
         });
     }
+    let ignored = strays::ignore(fleet, &objects, (strays, &mut states), &mut findings);
     home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);
     let guarded = fleet.guarded.clone();

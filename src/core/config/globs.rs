@@ -54,6 +54,16 @@ impl Globs {
         self.patterns.iter().any(|pattern| pattern == EVERYTHING) || self.set.is_match(text)
     }
 
+    /// Returns true if a pattern matches nothing but its own text.
+    pub fn is_name(pattern: &str) -> bool {
+        !pattern.contains(['*', '?', '[', '{', '\\'])
+    }
+
+    /// The patterns that match nothing but their own text.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(String::as_str).filter(|pattern| Self::is_name(pattern))
+    }
+
     /// The patterns as typed.
     pub fn patterns(&self) -> &[String] {
         &self.patterns

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, Provides};
+use crate::config::{Fleet, Globs, Provides};
 use crate::kinds::is_failure_domain;
 use crate::name::{GroupKind, Namespace};
 
@@ -45,7 +45,7 @@ pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> Opt
 /// The namespaces that a source may provide, if the configuration names them all; none if it uses patterns.
 pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> {
     let patterns = provides.namespaces.patterns();
-    if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '\\'])) {
+    if !patterns.iter().all(|pattern| Globs::is_name(pattern)) {
         return None;
     }
     // Objects of the system namespace come with cluster-scoped ones, and only with them.

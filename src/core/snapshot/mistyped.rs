@@ -255,6 +255,12 @@ pub(super) fn as_meant(document: &Node, meant: &GroupKind) -> Node {
     document.with_text(&["apiVersion"], &api_version).with_text(&["kind"], meant.kind.as_str())
 }
 
+/// The words by which an object is looked for, if it is of a kind that is not looked for by its name.
+pub(super) fn words_of(object: &Object) -> BTreeSet<Box<str>> {
+    let texts = names_cluster(&object.key.kind).then(|| object.body.texts());
+    texts.into_iter().flatten().map(Box::from).collect()
+}
+
 /// The objects that a document could be meant to be, although it cannot be told which one.
 ///
 /// This is so where its kind, name or namespace is missing or an unrendered template. Such a document proves nothing
@@ -287,14 +293,13 @@ impl Meant {
                 words.extend(node.texts().into_iter().map(Box::from));
             }
         }
-        let why = format!("the document at {origin} may be meant to be it");
         let called = |field| Some(pattern(kind.as_ref(), part(&["metadata", field])?));
         Self {
             namespace: called("namespace"),
             name: called("name").filter(|_| !is_maker),
             kind,
             words,
-            reason: Reason::new(why, "Correct that document: its own finding says what is wrong."),
+            reason: Reason::of_document(origin),
         }
     }
 
@@ -311,18 +316,19 @@ impl Meant {
 
     /// What an object could be whose name or namespace is an unrendered template.
     pub(super) fn by_key(object: &Object) -> Self {
-        let ObjectKey { kind, namespace, name, .. } = &object.key;
         let why = format!("the template at {} may be meant to make it", object.origin);
-        let mut words = BTreeSet::new();
-        if names_cluster(kind) {
-            words.extend(object.body.texts().into_iter().map(Box::from));
-        }
+        Self::keyed(&object.key, words_of(object), Reason::new(why, "Render the template."))
+    }
+
+    /// What an object could be that has a key, and these words if it is of a kind that is looked for by its words.
+    pub(super) fn keyed(key: &ObjectKey, words: BTreeSet<Box<str>>, reason: Reason) -> Self {
+        let ObjectKey { kind, namespace, name, .. } = key;
         Self {
             kind: Some(kind.clone()),
             namespace: namespace.as_ref().map(|namespace| pattern(Some(kind), namespace.as_str())),
             name: Some(pattern(Some(kind), name.as_str())).filter(|_| !names_cluster(kind)),
             words,
-            reason: Reason::new(why, "Render the template."),
+            reason,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::nearest::edits;
 use crate::object::Object;
 
 /// The most names that are compared with one that nothing has.
-const MOST_COMPARED: usize = 2_000;
+pub(super) const MOST_COMPARED: usize = 2_000;
 
 /// Objects of one kind in one namespace.
 pub(super) type Named = BTreeMap<Name, Held>;
@@ -46,17 +46,12 @@ impl Objects {
         self.0.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
 
-    /// The object that was probably meant by a key that none has: of that namespace and nearly that name, or the other way
-    /// round.
+    /// The object that was probably meant by a key that none has: of nearly that name, in that namespace. Other namespaces
+    /// are none of the asker's business.
     pub(super) fn near(&self, key: &ObjectKey) -> Option<&Held> {
-        let namespaces = self.0.get(&key.kind)?;
-        let named = namespaces.get(&key.namespace).into_iter().flatten().take(MOST_COMPARED);
-        let by_name = named.filter_map(|(name, held)| Some((edits(name.as_str(), key.name.as_str())?, held)));
-        let by_namespace = namespaces.iter().take(MOST_COMPARED).filter_map(|(namespace, named)| {
-            let (near, meant) = namespace.as_ref().zip(key.namespace.as_ref())?;
-            Some((edits(near.as_str(), meant.as_str())?, named.get(&key.name)?))
-        });
-        by_name.chain(by_namespace).min_by_key(|(edits, _)| *edits).map(|(_, held)| held)
+        let named = self.0.get(&key.kind)?.get(&key.namespace)?.iter().take(MOST_COMPARED);
+        let near = named.filter_map(|(name, held)| Some((edits(name.as_str(), key.name.as_str())?, held)));
+        near.min_by_key(|(edits, _)| *edits).map(|(_, held)| held)
     }
 
     /// Their pieces, each of which can be dropped by itself.

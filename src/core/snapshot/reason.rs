@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Origin};
 use crate::name::{ObjectKey, SourceName};
 
 /// Why a source did not answer a question.
@@ -23,6 +23,12 @@ impl Reason {
     /// Makes one about nothing smaller than a document.
     pub fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
         Self { why: why.into(), help: help.into(), line: None, code: Code::UndecryptableSource }
+    }
+
+    /// A document that may be meant to be the object.
+    pub(super) fn of_document(origin: &Origin) -> Self {
+        let why = format!("the document at {origin} may be meant to be it");
+        Self::new(why, "Correct that document: its own finding says what is wrong.")
     }
 }
 

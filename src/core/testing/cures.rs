@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::case::{Document, Scene, of_stage};
 use super::stages::Desk;
-use crate::finding::{Finding, Place};
+use crate::finding::{Code, Finding, Place};
 use crate::json;
 use crate::node::{Interner, Node};
 use crate::yaml::emit::Tree;
@@ -22,7 +22,7 @@ use crate::yaml::emit::Tree;
 const EDITS: [(&str, usize); 10] = [
     ("add to `grants`: `- ", 10),
     ("Write `apiVersion: ", 1),
-    ("Did you mean ", 8),
+    ("Did you mean ", 150),
     ("set `k0rdentPushDisabled: true`", 5),
     ("Write `namespace: ", 1),
     ("write `allowedNamespaces: ", 4),
@@ -77,6 +77,16 @@ fn rename(value: &mut Value, from: &str, to: &str) {
             map.values_mut().for_each(|inner| rename(inner, from, to));
         }
         Value::Array(items) => items.iter_mut().for_each(|inner| rename(inner, from, to)),
+        _ => {}
+    }
+}
+
+/// Replaces a text, wherever it stands.
+fn replace(value: &mut Value, from: &str, to: &str) {
+    match value {
+        Value::String(text) if text == from => *text = to.to_string(),
+        Value::Object(map) => map.values_mut().for_each(|inner| replace(inner, from, to)),
+        Value::Array(items) => items.iter_mut().for_each(|inner| replace(inner, from, to)),
         _ => {}
     }
 }
@@ -173,6 +183,18 @@ fn cured(scene: &Scene, finding: &Finding, mark: &str) -> Option<Scene> {
                         false => value["kind"] = json!(meant),
                     }
                 });
+            } else if finding.message.contains(" provides no objects of namespace ") {
+                let namespace = meant.strip_prefix("namespace ")?;
+                change(&mut scene, line, |value| value["metadata"]["namespace"] = json!(namespace));
+            } else if finding.code == Code::MissingReference {
+                let typed = finding.object.as_ref()?;
+                let name = meant.rsplit(['/', ' ']).next()?;
+                // What names it may be another document than the claim's.
+                for document in &mut scene.documents {
+                    let mut value = json::value(&Tree::of(&document.node));
+                    replace(&mut value["spec"], typed.name.as_str(), name);
+                    document.node = node(&value);
+                }
             } else {
                 return None;
             }

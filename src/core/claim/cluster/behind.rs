@@ -168,7 +168,10 @@ impl<'a> Behind<'a> {
                         "Add the ClusterClass with its templates, or correct the reference. {}",
                         cure(looked.cluster)
                     ),
-                    None => String::from("Add the object, or correct the reference."),
+                    None => {
+                        let meant = self.snapshot.did_you_mean(key);
+                        format!("{meant}Add the object, or correct the reference.")
+                    }
                 };
                 Finding::new(Code::MissingReference, message).about(key).help(help)
             }

@@ -121,7 +121,7 @@ fn what_fails_is_told_up_to_where_it_fails() {
         "        read       it is in no source",
         "  Secret kcm-system/aws-main-secret stays published for it",
         "  error[missing-reference]: spec.secretRef names Secret kcm-system/aws-main-secrit, which is in no source",
-        "    = help: Add the object, or correct the reference.",
+        "    = help: Did you mean Secret kcm-system/aws-main-secret? Add the object, or correct the reference.",
     ] {
         assert!(ran.stdout.lines().any(|said| said == line), "{line}\n{}", ran.stdout);
     }

@@ -120,7 +120,11 @@ fn a_plan_holds_what_a_publish_would_and_says_how_to_go_on() {
         let held = fleet.run(&["plan", "--detailed-exitcode", "-o", "json"]).ends(2);
         let held: serde_json::Value = serde_json::from_str(&held.stdout).unwrap();
         let eu = &held["regions"][0];
-        assert_eq!((&eu["outcome"], &eu["objects"]["withdrawn"]), (&"unchanged".into(), &0.into()), "{held:#}");
+        assert_eq!(
+            (&eu["outcome"], &eu["holds"][0]["code"]),
+            (&"unchanged".into(), &"deletions-held".into()),
+            "{held:#}"
+        );
         assert!(held["acceptCommand"].as_str().unwrap().contains(" --accept-deletions eu/"), "{held:#}");
         fleet.run(&["plan"]).ends(0).says(&format!("pouch {command} --accept-deletions"));
         let words: Vec<&str> = go_on.split(' ').skip(1).collect();

@@ -12,7 +12,7 @@ pub mod paths;
 mod plugin;
 mod words;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -72,7 +72,7 @@ pub trait SourceTree {
     ///
     /// # Errors
     /// Where it cannot be opened later.
-    fn nested(&mut self, path: &str, entry: &str) -> Result<Vec<u8>, Trouble>;
+    fn nested(&mut self, path: &str, entry: &str, sealed: &[u8]) -> Result<Vec<u8>, Trouble>;
 
     /// The documents of a file of resources as kustomize is given them.
     ///
@@ -152,6 +152,7 @@ pub fn gather(tree: &mut dyn SourceTree, folder: &str, bounds: Bounds) -> Result
         bytes: 0,
         folders: BTreeMap::new(),
         kept: BTreeMap::new(),
+        resources: BTreeSet::new(),
         left: VecDeque::new(),
         files: 0,
         keeps_names: (false, false),
@@ -175,8 +176,10 @@ struct Gathering<'t> {
     files: usize,
     /// The bytes of all of them.
     bytes: usize,
-    /// The name of each file that stands beside the kustomization of a folder: by that folder, and its path.
+    /// The name of each file that stands as it is beside the kustomization of a folder: by that folder, and its path.
     kept: BTreeMap<(String, String), String>,
+    /// The files that are resources: by the folder of the kustomization that names each, and its path.
+    resources: BTreeSet<(String, String)>,
     /// True if what the kustomization at hand generates keeps its name, whatever it holds; and the same of one object.
     keeps_names: (bool, bool),
     /// Files that the kustomization at hand takes as resources, by other words.
@@ -329,8 +332,8 @@ impl Gathering<'_> {
             }
             Shape::Resource => self.resource(text()?, spot).map(Tree::text),
             Shape::Component => {
-                let path = self.found(text()?, spot)?;
-                match self.tree.look(&path) {
+                let (path, entry) = self.found(text()?, spot)?;
+                match entry {
                     Entry::Folder => Ok(Tree::text(format!("../{}", self.folder(&path)))),
                     _ => Err(spot.wrong(format!("{} is no folder", shown(&path)), "Name the folder of a component.")),
                 }
@@ -340,47 +343,60 @@ impl Gathering<'_> {
 
     /// Takes a file of resources, or a folder with a kustomization.
     fn resource(&mut self, typed: &str, spot: Spot<'_>) -> Result<String, Trouble> {
-        let path = self.found(typed, spot)?;
-        match self.tree.look(&path) {
+        let (path, entry) = self.found(typed, spot)?;
+        match entry {
             Entry::Folder => Ok(format!("../{}", self.folder(&path))),
-            _ if self.kept.contains_key(&(spot.folder.to_string(), path.clone())) => {
+            _ if !self.resources.insert((spot.folder.to_string(), path.clone())) => {
                 Err(spot.wrong(format!("it names {path:?} twice"), "Remove one of the two."))
             }
             _ => {
                 let text = self.tree.resources(&path)?;
-                self.keep(spot, (&path, Zeroizing::new(text.as_bytes().to_vec())))
+                // Where the same file is a patch or an entry too, its own bytes are meant.
+                self.keep(Spot { file: &path, ..spot }, (&path, Zeroizing::new(text.as_bytes().to_vec())))
             }
         }
     }
 
     /// Takes a file as it is.
     fn file(&mut self, typed: &str, of: Use, spot: Spot<'_>) -> Result<String, Trouble> {
-        let path = self.found(typed, spot)?;
-        if self.tree.look(&path) != Entry::File {
-            return Err(spot.wrong(format!("{} is a folder", shown(&path)), "Name a file."));
-        }
-        if let Some(name) = self.kept.get(&(spot.folder.to_string(), path.clone())) {
-            return Ok(name.clone());
+        let path = self.found_file(typed, spot)?;
+        if let Some(name) = self.name_of_kept(&path, spot) {
+            return Ok(name);
         }
         let bytes = Zeroizing::new(self.tree.bytes(&path)?);
-        self.judge(&bytes, of, spot)
-            .map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
-        self.keep(spot, (&path, bytes))
+        self.as_it_is((&path, bytes), of, spot)
     }
 
     /// Takes a file that SOPS may have sealed as a whole.
     fn sealable(&mut self, typed: &str, entry: &str, spot: Spot<'_>) -> Result<String, Trouble> {
-        let path = self.found(typed, spot)?;
-        if self.tree.look(&path) != Entry::File || !contains(&self.tree.bytes(&path)?, MARK.as_bytes()) {
-            return self.file(typed, Use::Sealable, spot);
+        let path = self.found_file(typed, spot)?;
+        if let Some(name) = self.name_of_kept(&path, spot) {
+            return Ok(name);
+        }
+        let bytes = Zeroizing::new(self.tree.bytes(&path)?);
+        if !contains(&bytes, MARK.as_bytes()) {
+            return self.as_it_is((&path, bytes), Use::Sealable, spot);
         }
         if !self.keeps_names.1 {
             let help = "Set `disableNameSuffixHash: true` in its `options`, or in `generatorOptions`.";
             return Err(spot.wrong(format!("{path} is sealed by SOPS, and the name would hang on what is in it"), help));
         }
-        let bytes = self.tree.nested(&path, entry)?;
+        let bytes = self.tree.nested(&path, entry, &bytes)?;
         // It is one for each entry, so that each is known again.
         self.keep(Spot { file: &path, ..spot }, (&path, Zeroizing::new(bytes)))
+    }
+
+    /// The name of a file that stands beside the kustomization already.
+    fn name_of_kept(&self, path: &str, spot: Spot<'_>) -> Option<String> {
+        self.kept.get(&(spot.folder.to_string(), path.to_string())).cloned()
+    }
+
+    /// Takes the bytes of a file, unless they are refused.
+    fn as_it_is(&mut self, file: (&str, Zeroizing<Vec<u8>>), of: Use, spot: Spot<'_>) -> Result<String, Trouble> {
+        let (path, bytes) = file;
+        self.judge(&bytes, of, spot)
+            .map_err(|trouble| Trouble { message: format!("{path} {}", trouble.message), ..trouble })?;
+        self.keep(spot, (path, bytes))
     }
 
     /// Refuses content that kustomize would spread: what SOPS sealed, where no MAC could be proved afterwards, and keys.
@@ -416,8 +432,16 @@ impl Gathering<'_> {
         Ok(name)
     }
 
-    /// The file or folder of the tree at a path that a kustomization names.
-    fn found(&mut self, typed: &str, spot: Spot<'_>) -> Result<String, Trouble> {
+    /// The file of the tree at a path that a kustomization names.
+    fn found_file(&mut self, typed: &str, spot: Spot<'_>) -> Result<String, Trouble> {
+        match self.found(typed, spot)? {
+            (path, Entry::File) => Ok(path),
+            (path, _) => Err(spot.wrong(format!("{} is a folder", shown(&path)), "Name a file.")),
+        }
+    }
+
+    /// The file or folder of the tree at a path that a kustomization names, and which of the two it is.
+    fn found(&mut self, typed: &str, spot: Spot<'_>) -> Result<(String, Entry), Trouble> {
         let help = self.tree.help();
         let refused = |what: &str| spot.wrong(format!("{} names {typed:?}, which {what}", spot.field), help);
         if typed.starts_with('/') {
@@ -430,7 +454,7 @@ impl Gathering<'_> {
             return Err(refused("is git's own"));
         }
         match self.tree.look(&path) {
-            Entry::File | Entry::Folder => Ok(path),
+            entry @ (Entry::File | Entry::Folder) => Ok((path, entry)),
             Entry::Nothing if typed.contains("://") || typed.contains("?ref=") || typed.starts_with("git@") => {
                 Err(refused("is somewhere else"))
             }

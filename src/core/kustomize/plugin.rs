@@ -22,8 +22,8 @@ impl Gathering<'_> {
         if is_text(words) {
             return self.configs(words, runs, Spot { text: words, field: "", ..spot });
         }
-        let path = self.found(words, spot)?;
-        if self.tree.look(&path) != Entry::File {
+        let (path, entry) = self.found(words, spot)?;
+        if entry != Entry::File {
             let help = "List the files with the configs one by one.";
             return Err(spot.wrong(format!("{} is a folder of configs", shown(&path)), help));
         }

@@ -25,7 +25,7 @@ impl SourceTree for Files {
         self.0.get(path).map(|text| text.as_bytes().to_vec()).ok_or_else(|| Trouble::new(path, "is not there", ""))
     }
 
-    fn nested(&mut self, _: &str, entry: &str) -> Result<Vec<u8>, Trouble> {
+    fn nested(&mut self, _: &str, entry: &str, _: &[u8]) -> Result<Vec<u8>, Trouble> {
         Ok(format!("in the place of {entry}").into_bytes())
     }
 
@@ -114,6 +114,35 @@ fn what_is_reached_has_names_of_our_own_and_stands_beside_what_names_it() {
     assert_eq!(gathered.path("../pouch-d1/pouch-f4.yaml"), Some("base/r.yaml"));
     assert_eq!(gathered.path("pouch-f1.yaml"), Some("over/p.yaml"));
     assert_eq!(gathered.path("../../etc/passwd"), None);
+}
+
+/// A resource is written anew; as an entry or a patch the same file counts as it stands.
+#[test]
+fn a_file_in_two_roles_is_two_files() {
+    struct Rewriting(Files);
+    impl SourceTree for Rewriting {
+        fn look(&mut self, path: &str) -> Entry {
+            self.0.look(path)
+        }
+        fn help(&self) -> &'static str {
+            self.0.help()
+        }
+        fn bytes(&mut self, path: &str) -> Result<Vec<u8>, Trouble> {
+            self.0.bytes(path)
+        }
+        fn nested(&mut self, path: &str, entry: &str, sealed: &[u8]) -> Result<Vec<u8>, Trouble> {
+            self.0.nested(path, entry, sealed)
+        }
+        fn resources(&mut self, _: &str) -> Result<Zeroizing<String>, Trouble> {
+            Ok(Zeroizing::new(String::from("rewritten\n")))
+        }
+    }
+    let kustomization = "resources: [a.yaml]\nconfigMapGenerator: [{name: c, files: [a.yaml, b=a.yaml]}]\n";
+    let files = [("kustomization.yaml", kustomization), ("a.yaml", "as it is\n")];
+    let files = Files(files.map(|(path, text)| (path.to_string(), text.to_string())).into());
+    let gathered = gather(&mut Rewriting(files), "", Bounds { files: 9, bytes: 999 }).ok().unwrap();
+    let texts: Vec<&str> = (0..2).map(|number| text(&gathered, &format!("{TOP}/{FILE}{number}.yaml"))).collect();
+    assert_eq!((texts, gathered.files.len()), (Vec::from(["as it is\n", "rewritten\n"]), 3));
 }
 
 /// Each line of a kustomization, and the beginning of what is said of it. The fields stand in `k/kustomization.yaml`.

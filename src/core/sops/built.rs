@@ -4,7 +4,6 @@
 //! wherever it stands under the same path, and a build could move it into another object. Here an object gets only the values
 //! of the one document that it is held against, each where that has it; their MAC was verified there before.
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -92,10 +91,9 @@ impl Filling<'_> {
                 Some(open) if sealed == Some(built) => Ok(open.clone()),
                 _ => Err(BuiltError::Moved(told(path))),
             },
-            Node::Null => Ok(Node::Null),
-            Node::Text(text) if text.is_empty() => match sealed {
+            empty if *empty == Node::Null || empty.as_str() == Some("") => match sealed {
                 Some(Node::Text(text)) if text.starts_with(MARK) => Err(BuiltError::Moved(told(path))),
-                _ => Ok(Node::Text(Box::default())),
+                _ => Ok(empty.clone()),
             },
             // Labels, annotations and a namespace are what builds add, under whatever rule.
             _ if self.rule.seals(marked, false) && !(sealed.is_none() && is_metadata(path)) => {
@@ -157,6 +155,7 @@ mod tests {
             ("stringData: {one: 'ENC[AES256_GCM,1]'}\n", "stringData.one"),
             ("metadata: {name: a, labels: {one: 'ENC[AES256_GCM,1]'}}\n", "metadata.labels.one"),
             ("data: {one: ''}\n", "data.one"),
+            ("data: {one: null}\n", "data.one"),
             ("data: {one: ['ENC[AES256_GCM,1]']}\n", "data.one"),
         ] {
             assert_eq!(filled_by(OWN, built).err(), Some(moved(path)), "{built}");

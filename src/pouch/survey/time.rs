@@ -75,6 +75,11 @@ impl Time {
         Some(done)
     }
 
+    /// The time that is left; none for a source that all depend on.
+    pub fn left(&self) -> Option<Duration> {
+        self.most.map(|most| Duration::from_secs(most.0).saturating_sub(self.passed().all()))
+    }
+
     /// Returns true if more passed than there was.
     pub fn is_over(&self) -> bool {
         self.most.is_some_and(|most| self.passed().is_over(most))

@@ -45,7 +45,12 @@ pub(super) fn read(wanted: &Wanted<'_>, files: &mut dyn Files, given: &Given<'_>
     let gathered = gather(&mut reached, wanted.folder, Bounds { files: objects, bytes })
         .map_err(|trouble| refused(wanted, &trouble))?;
     let (known, empty) = (Known::new(reached.read, reached.nested), reached.empty);
-    let (printed, release) = program::build(wanted.source, &gathered, given)?;
+    let (since, most) = clock;
+    let time = given.means.time;
+    let left = most.saturating_sub(since.elapsed()).min(time.left().unwrap_or(Duration::MAX));
+    let built = time.spend(|| program::build(wanted.source, &gathered, given, left));
+    let late = || SourceError::late(wanted.source, time);
+    let (printed, release) = built.ok_or_else(late)?.map_err(|error| if time.is_over() { late() } else { error })?;
     let mut output = Output { wanted, gathered: &gathered, known, meter: &meter, reading: Reading::nothing() };
     output.read(&printed, given.build.objects)?;
     let mut reading = output.reading();

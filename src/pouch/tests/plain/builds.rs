@@ -545,6 +545,11 @@ fn a_build_costs_no_more_than_its_limits() {
     built.render().ends(5).says("limits.build.");
     built.stand_in("exec /bin/sleep 60");
     built.render().ends(5).says("kustomize takes longer than limits.build.seconds (1)");
+    // A tenant's build takes of the time that there is for all of the source.
+    built.fleet.configure("seconds: 1}", "seconds: 50}, sources: {time: 2s}");
+    let tenant = PLACE.to_owned() + ", provides: {namespaces: [team-a]}";
+    built.fleet.configure(PLACE, &tenant);
+    built.render().says("reading it takes longer than limits.sources.time allows (2s)");
     assert_eq!(built.fleet.tree("tmp").len(), 0);
 }
 

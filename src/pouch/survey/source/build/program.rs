@@ -43,7 +43,7 @@ pub(in super::super) fn version(source: &SourceName, given: &Given<'_>) -> Resul
     found(source, given, folder.path()).map(|program| program.version)
 }
 
-/// Builds what was gathered, and gives what kustomize prints, and its release.
+/// Builds what was gathered in this time, and gives what kustomize prints, and its release.
 ///
 /// # Errors
 /// Where there is no kustomize, the build fails, or it takes more than `limits.build` allows.
@@ -51,6 +51,7 @@ pub(super) fn build(
     source: &SourceName,
     gathered: &Gathered,
     given: &Given<'_>,
+    time: Duration,
 ) -> Result<(Zeroizing<Vec<u8>>, String), SourceError> {
     let folder = scratch(source)?;
     let program = found(source, given, folder.path())?;
@@ -59,7 +60,6 @@ pub(super) fn build(
         SourceError::no_room(source, message, NoScratch::HELP)
     })?;
     let limits = given.build;
-    let time = Duration::from_secs(u64::try_from(limits.seconds).unwrap_or(u64::MAX));
     let bounds = Bounds { timeout: time, silence: time, output: bytes(limits.bytes), ..bounds(given) };
     let wrong = |message: String, help: &str| Err(SourceError::new(source, message, help));
     const LESS: &str = "Build less of it; or raise limits.build, if kustomize by itself takes as much.";

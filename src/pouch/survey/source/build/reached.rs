@@ -108,15 +108,15 @@ impl SourceTree for Reached<'_> {
         }
     }
 
-    fn nested(&mut self, path: &str, entry: &str) -> Result<Vec<u8>, Trouble> {
+    fn nested(&mut self, path: &str, entry: &str, sealed: &[u8]) -> Result<Vec<u8>, Trouble> {
         if nested::OTHERS.iter().any(|end| entry.ends_with(end)) {
             let help =
                 "Seal it as bytes, under the name of an entry without that end; or seal a manifest of the Secret.";
             return Err(Trouble::new(path, "a file of that form is not opened", help));
         }
         let wrong = |_| Trouble::new(path, "it is no UTF-8", "Seal it by sops, which writes UTF-8.");
-        let text = String::from_utf8(self.bytes(path)?).map_err(wrong)?;
-        self.nested.push((Arc::from((self.wanted.show)(path)), text.into_boxed_str()));
+        let text = str::from_utf8(sealed).map_err(wrong)?;
+        self.nested.push((Arc::from((self.wanted.show)(path)), Box::from(text)));
         Ok(word(self.nested.len().saturating_sub(1)).into_bytes())
     }
 

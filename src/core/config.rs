@@ -69,7 +69,9 @@ pub use guarded::Guarded;
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, OperatorWord, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use kind::{Controllers, ExtraKind};
-pub use limits::{Accept, Acceptance, BuildLimits, Deletions, GitLimits, Limits, Reseal, SourceLimits};
+pub use limits::{
+    Accept, Acceptance, BuildLimits, Deletions, GitLimits, Limits, Reseal, SourceGitLimits, SourceLimits,
+};
 pub use output::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, Place, ReuseKeyPlaces, Sign};
 pub use placement::{Placement, PlacementBy};
 pub use reading::{Companions, Resolution};
@@ -77,7 +79,7 @@ pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
 pub use setting::{Bytes, Percent, Seconds};
 pub use severity::LevelWord;
-pub use source::{Decryption, ProvidedObjects, Provides, Source, SourcePlace};
+pub use source::{AsCommitted, Decryption, ProvidedObjects, Provides, Source, SourcePlace};
 
 /// The resolved configuration.
 #[derive(Clone, Debug)]

@@ -28,7 +28,7 @@ use crate::report::document::{Text, Tone};
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::standing::Standing;
-use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, Summary};
+use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, SinceRecord, Summary};
 use chain::chain;
 use html::Html;
 use timeline::Ages;
@@ -82,11 +82,38 @@ pub fn plan(
     heading(&mut page, "readers", "Who can read what");
     readers::of_plan(&mut page, regions, explanation);
     heading(&mut page, "findings", "Findings");
-    findings(&mut page, &summary.findings);
+    match &summary.since {
+        Some(since) if since.unknown.is_none() => since_base(&mut page, summary, since),
+        since => {
+            if let Some(SinceRecord { base, unknown: Some(why), .. }) = since {
+                let told = Text::from("All findings are shown: the base ").code(base).then(" cannot be judged: ");
+                page.element("p class=\"changed\"", told.code(why));
+            }
+            findings(&mut page, &summary.findings);
+        }
+    }
     silenced(&mut page, summary.silenced.iter());
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, fleet);
     end(page, release)
+}
+
+/// Findings that a change brings, those that it cures, and folded those that the base has too.
+fn since_base(page: &mut Html, summary: &Summary, since: &SinceRecord) {
+    let told = summary.findings.iter().filter(|finding| finding.severity != Severity::Info).cloned();
+    let (old, new): (Vec<FindingRecord>, Vec<FindingRecord>) = told.partition(|finding| finding.is_new == Some(false));
+    page.element("h3", Text::from("New since ").code(&since.base));
+    findings(page, &new);
+    if !since.cured.is_empty() {
+        page.element("h3", format!("{} by this change", counted(since.cured.len(), "cured finding", "cured findings")));
+        page.list(since.cured.iter().map(|line| Text::of(Tone::Code, line)));
+    }
+    if !old.is_empty() {
+        page.raw("<details>");
+        page.element("summary", format!("{} that the base has too", counted(old.len(), "finding", "findings")));
+        findings(page, &old);
+        page.raw("</details>\n");
+    }
 }
 
 /// The page of an explanation.

@@ -16,6 +16,7 @@ pub mod pages;
 pub mod plan;
 mod record;
 pub mod shell;
+pub mod since;
 mod split;
 pub mod standing;
 pub mod summary;

@@ -4,6 +4,7 @@
 
 pub mod accept;
 mod asked;
+mod base;
 pub mod bundle;
 pub mod check;
 pub mod completions;

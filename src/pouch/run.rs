@@ -36,6 +36,7 @@ use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
 use pouch_core::report::authors::SourceAuthors;
+use pouch_core::report::since::Since;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_verifies};
 use pouch_core::silence::{Heard, Silenced, Silences};
@@ -261,6 +262,8 @@ pub struct Report {
     pub elsewhere: summary::Credentials,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+    /// What of that is new, where it is held against a base.
+    pub since: Option<Since>,
     /// The number of others, which are only counted because they are not told.
     pub counted: Counts,
     /// What was found and silenced by annotations of objects.

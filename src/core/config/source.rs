@@ -234,6 +234,15 @@ impl Show for Decryption {
     }
 }
 
+/// A directory of the configuration, as a commit has it.
+#[derive(Clone, Debug)]
+pub struct AsCommitted {
+    /// The path of the directory: its files are called as they are there.
+    pub path: String,
+    /// Folders of the commit that pouch itself writes.
+    pub skip: Vec<String>,
+}
+
 /// Where a source is.
 #[derive(Clone, Debug)]
 pub enum SourcePlace {
@@ -256,6 +265,8 @@ pub enum SourcePlace {
         content: Content,
         /// The time that git may take, where that is said.
         limits: SourceGitLimits,
+        /// The directory in the place of which it is read, if it is one. No key of the configuration.
+        directory: Option<AsCommitted>,
     },
     /// Standard input.
     Stdin,
@@ -285,7 +296,7 @@ impl SourcePlace {
             SourcePlace::Directory { path, content } => {
                 ("directory", given([("path", path.show())].into_iter().chain(content.fields())))
             }
-            SourcePlace::Git { repository, reference, path, content, limits } => {
+            SourcePlace::Git { repository, reference, path, content, limits, directory: _ } => {
                 let fields = [("repository", repository), ("ref", reference), ("path", path)];
                 let limits = Some(limits).filter(|limits| **limits != SourceGitLimits::default());
                 let others = content.fields().into_iter().chain([("limits", limits.and_then(Show::show))]);
@@ -481,7 +492,7 @@ impl SourceFile {
                 }),
             };
             let (repository, reference) = (repository.clone(), reference.whole());
-            SourcePlace::Git { repository, reference, path: folder, content, limits: *limits }
+            SourcePlace::Git { repository, reference, path: folder, content, limits: *limits, directory: None }
         } else if let Some(ClusterFile { context, kubeconfig, plugin_environment }) = self.cluster.clone() {
             SourcePlace::Cluster { context, kubeconfig, plugin_environment }
         } else {

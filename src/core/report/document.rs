@@ -154,6 +154,10 @@ pub enum Block {
     Item(usize, Text),
     /// An empty line.
     Blank,
+    /// What follows is folded under a title, where that can be, up to the end of it.
+    Fold(Text),
+    /// The end of what is folded.
+    EndOfFold,
 }
 
 /// Lines in their order.
@@ -191,6 +195,13 @@ impl Document {
     /// Adds lines that are equally deep.
     pub fn items<T: Into<Text>>(&mut self, depth: usize, texts: impl IntoIterator<Item = T>) {
         texts.into_iter().for_each(|text| self.item(depth, text));
+    }
+
+    /// Folds what some work adds under a title.
+    pub fn fold(&mut self, title: impl Into<Text>, work: impl FnOnce(&mut Self)) {
+        self.0.push(Block::Fold(title.into()));
+        work(self);
+        self.0.push(Block::EndOfFold);
     }
 
     /// Adds an empty line.

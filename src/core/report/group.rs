@@ -149,6 +149,16 @@ impl Tell for SilencedRecord {
     }
 }
 
+/// Findings by what a change has to do with them: those that it brings, or all where nothing tells which, and those that the
+/// base has too.
+pub fn by_news<'f>(
+    findings: impl Iterator<Item = &'f FindingRecord>,
+) -> (Vec<Group<'f, FindingRecord>>, Vec<Group<'f, FindingRecord>>) {
+    let (old, new): (Vec<&FindingRecord>, Vec<&FindingRecord>) =
+        findings.partition(|finding| finding.is_new == Some(false));
+    (groups(new), groups(old))
+}
+
 /// `FILE:LINE` of a finding, as far as that is known.
 pub fn place(finding: &FindingRecord) -> Option<String> {
     match (&finding.file, finding.line) {

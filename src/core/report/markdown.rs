@@ -21,19 +21,30 @@ pub fn markdown(document: &Document, whole: &str) -> String {
     let mut out = String::new();
     const ROOM: usize = MOST - LAST_WORDS;
     let mut room = ROOM;
+    let mut is_folded = false;
     for (at, block) in document.blocks().iter().enumerate() {
         let line = line(block);
         let Some(left) = room.checked_sub(line.chars().count()) else {
             // Once a line is left out, none follows that would seem to belong to another one.
-            let rest = document.blocks().iter().skip(at).count();
+            let rest = document.blocks().iter().skip(at);
+            let rest = rest.filter(|block| !matches!(block, Block::EndOfFold)).count();
+            out.push_str(if is_folded { END_OF_FOLD } else { "" });
             out.push_str(&format!("\n… and {} more. `{whole}` tells all.\n", counted(rest, "line", "lines")));
             break;
         };
+        match block {
+            Block::Fold(_) => is_folded = true,
+            Block::EndOfFold => is_folded = false,
+            _ => {}
+        }
         room = left;
         out.push_str(&line);
     }
     out
 }
+
+/// The end of what is folded: <https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element>
+const END_OF_FOLD: &str = "\n</details>\n\n";
 
 fn line(block: &Block) -> String {
     match block {
@@ -42,6 +53,9 @@ fn line(block: &Block) -> String {
         Block::Line(text) => format!("{}\n", spans(text)),
         Block::Item(depth, text) => format!("{}- {}\n", "  ".repeat(*depth), spans(text)),
         Block::Blank => String::from("\n"),
+        // Inside of it Markdown counts again after an empty line.
+        Block::Fold(text) => format!("<details><summary>{}</summary>\n\n", spans(text)),
+        Block::EndOfFold => String::from(END_OF_FOLD),
     }
 }
 
@@ -91,5 +105,17 @@ mod tests {
         assert!(text.chars().count() <= MOST, "{}", text.chars().count());
         let told = text.matches("0123456789").count();
         assert!(text.ends_with(&format!("… and {} lines more. `pouch plan` tells all.\n", 9000 - told)), "{text}");
+    }
+
+    #[test]
+    fn what_is_folded_ends_where_there_is_no_more_room_too() {
+        let folded = |lines: usize| {
+            let mut out = Document::default();
+            out.fold("old ones", |out| (0..lines).for_each(|_| out.item(0, "0123456789")));
+            markdown(&out, "pouch plan")
+        };
+        assert_eq!(folded(1), "<details><summary>old ones</summary>\n\n- 0123456789\n\n</details>\n\n");
+        let cut = folded(9000);
+        assert!(cut.chars().count() <= MOST && cut.contains("\n</details>\n\n\n… and "), "{}", &cut[cut.len() - 99..]);
     }
 }

@@ -332,6 +332,7 @@ mod tests {
             applied: None,
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
+            since: None,
             silenced: Vec::new(),
             about: About::Fleet,
             counted: Counts::from([((Code::OpenToAll, Severity::Info), 80_000)]),

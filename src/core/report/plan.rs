@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 
 use super::document::{Document, Text, Tone};
 use super::escape;
-use super::group::{Group, Tell, concerned, counts, groups, place};
+use super::group::{Group, Tell, by_news, concerned, counts, groups, place};
 use super::names::{Names, fields, held_by_acceptances, readable};
-use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, Summary};
+use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, SinceRecord, Summary};
 use crate::finding::Severity;
 use crate::listing::{counted, cut};
 
@@ -51,9 +51,13 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
         let what = held_by_acceptances(regions);
         out.paragraph(Text::from(format!("To let through {what}: ")).code(command));
     }
-    let groups = groups(summary.findings.iter().filter(|finding| finding.severity != Severity::Info));
-    if !groups.is_empty() {
-        out.paragraph(format!("{}; they stand at the end.", counts(&groups)));
+    let told = summary.findings.iter().filter(|finding| finding.severity != Severity::Info);
+    let (new, old) = by_news(told);
+    let is_held_against = summary.since.as_ref().is_some_and(|since| since.unknown.is_none());
+    match &summary.since {
+        Some(since) => news(&mut out, since, &new),
+        None if new.is_empty() => {}
+        None => out.paragraph(format!("{}; they stand at the end.", counts(&new))),
     }
     for region in &loud {
         changes(&mut out, region);
@@ -67,7 +71,13 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
         let more = quiet.iter().skip(LINES).count();
         out.paragraph(if more > 0 { names.then(format!(" and {more} more")) } else { names });
     }
-    findings(&mut out, &groups);
+    if !is_held_against {
+        findings(&mut out, &counted(new.len(), "finding", "findings"), &new);
+    }
+    if !old.is_empty() {
+        let title = format!("{} that the base has too", counted(old.len(), "finding", "findings"));
+        out.fold(title, |out| each(out, &old));
+    }
     silenced(&mut out, &summary.silenced);
     out
 }
@@ -122,17 +132,43 @@ fn short(text: &str) -> Text {
     Text::of(Tone::Code, cut(text, CHARS))
 }
 
-fn findings(out: &mut Document, groups: &[Group<'_, FindingRecord>]) {
+/// Says what a change brings, and what it cures.
+fn news(out: &mut Document, since: &SinceRecord, new: &[Group<'_, FindingRecord>]) {
+    let SinceRecord { base, unknown, cured, .. } = since;
+    if let Some(why) = unknown {
+        let told = Text::of(Tone::Strong, "All findings are shown").then(": the base ").code(base);
+        out.paragraph(told.then(" cannot be judged: ").code(cut(why, CHARS)));
+        return;
+    }
+    if new.is_empty() {
+        out.paragraph(Text::from("Nothing is found that ").code(base).then(" has not."));
+    }
+    findings(out, &format!("{} with this change", counted(new.len(), "new finding", "new findings")), new);
+    if !cured.is_empty() {
+        out.heading(4, format!("{} by this change", counted(cured.len(), "finding is cured", "findings are cured")));
+        out.items(0, cured.iter().take(LINES).map(|line| short(line)));
+        if let more @ 1.. = cured.len().saturating_sub(LINES) {
+            out.item(0, format!("and {more} more"));
+        }
+        out.blank();
+    }
+}
+
+fn findings(out: &mut Document, title: &str, groups: &[Group<'_, FindingRecord>]) {
     if groups.is_empty() {
         return;
     }
-    out.heading(4, counted(groups.len(), "finding", "findings"));
+    out.heading(4, title);
+    each(out, groups);
+    out.blank();
+}
+
+fn each(out: &mut Document, groups: &[Group<'_, FindingRecord>]) {
     for group in groups {
         out.item(0, head_of(group, |finding| finding));
         let help = Some(&group.first.help).filter(|help| !help.is_empty());
         out.items(1, group.consequence(NAMED).iter().chain(help).map(|line| short(line)));
     }
-    out.blank();
 }
 
 /// Says what annotations silence, and why: a reviewer should see that too.

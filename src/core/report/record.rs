@@ -1,6 +1,7 @@
 //! Records: findings and the objects that they are about, as every answer for machines has them.
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,9 @@ pub struct FindingRecord {
     /// The number of others of the kind that are not listed and that this one stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<usize>,
+    /// Whether the base has it not, where findings are held against one that is known.
+    #[serde(rename = "new", skip_serializing_if = "Option::is_none")]
+    pub is_new: Option<bool>,
 }
 
 /// A finding that an annotation silences.
@@ -100,6 +104,21 @@ pub struct SilencedRecord {
     pub finding: FindingRecord,
     /// Why it is silenced, as the annotation says.
     pub reason: String,
+}
+
+/// What the findings were held against.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SinceRecord {
+    /// The revision or the file.
+    pub base: String,
+    /// Why nothing is known of it, if nothing is. Then no finding says whether it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// The number of findings that the base has too.
+    pub known: usize,
+    /// The findings of the base that are not found any more: the code, whom it concerned, and the file.
+    pub cured: Vec<String>,
 }
 
 impl From<&Finding> for FindingRecord {
@@ -121,6 +140,7 @@ impl From<&Finding> for FindingRecord {
             because: finding.because.as_ref().and_then(Cause::source).map(String::from),
             because_region: finding.because.as_ref().and_then(Cause::region).map(String::from),
             others: Some(finding.others).filter(|others| *others > 0),
+            is_new: None,
         }
     }
 }

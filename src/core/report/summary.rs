@@ -13,7 +13,7 @@ use super::applied::AppliedRegion;
 use super::authors::SourceAuthors;
 use super::compared::ComparedRegion;
 use super::document::Tone;
-pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
+pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord, SinceRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::finding::{Code, Counts, Finding};
@@ -95,6 +95,9 @@ pub struct Summary {
     pub accept_command: Option<String>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
+    /// What the findings are held against (`--base`, `--baseline`); absent where they are held against nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<SinceRecord>,
     /// What annotations of objects silence, most severe first; absent if they silence nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub silenced: Vec<SilencedRecord>,

@@ -50,7 +50,8 @@ pub fn terminal(document: &Document, paint: Paint) -> String {
                 out.push_str(&"  ".repeat(*depth));
                 out.push_str(&line(text, paint));
             }
-            Block::Blank => {}
+            Block::Fold(text) => out.push_str(&line(text, paint)),
+            Block::Blank | Block::EndOfFold => {}
         }
         out.push('\n');
     }

@@ -5,20 +5,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use pouch_core::config::{Fleet, Source, SourcePlace};
+use pouch_core::config::Fleet;
 use pouch_core::finding::{Finding, Severity, settle};
-use pouch_core::listing::counted;
 use pouch_core::report::check::baseline::Baseline;
 use pouch_core::report::check::codequality::codequality;
 use pouch_core::report::check::github::github;
 use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
-use pouch_core::report::check::{Checked, Checkout, checked, grouped};
+use pouch_core::report::check::{Checked, checked, grouped};
 use pouch_core::report::group::amounts;
 use pouch_core::report::summary::Summary;
 use pouch_core::report::text;
 
 use super::asked::{Asked, LookArgs};
+use super::base::{BaseArgs, Places};
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure, said};
 use crate::run::{self, Report, told};
@@ -31,6 +31,7 @@ Examples:
   pouch check -o sarif > pouch.sarif          for code scanning
   pouch check --write-baseline known.json     once, to begin with what is known
   pouch check --baseline known.json
+  pouch check --base origin/main              what a change brings, whatever was wrong before
 
 Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be \
 read; 64 usage or configuration.";
@@ -49,11 +50,10 @@ pub struct Args {
     /// Minimum severity that fails the run with 7
     #[arg(long, value_name = "LEVEL", default_value = "error")]
     deny: Deny,
-    /// Leave out the findings that stand in this file, which --write-baseline has written
-    #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
-    baseline: Option<PathBuf>,
+    #[command(flatten)]
+    base: BaseArgs,
     /// Write what is found now to a file, for --baseline, and end with 0
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "deny"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "deny", "base", "baseline"])]
     write_baseline: Option<PathBuf>,
     #[command(flatten)]
     look: LookArgs,
@@ -106,22 +106,20 @@ impl Deny {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     run::threads()?;
-    let known = args.baseline.as_deref().map(read).transpose()?;
     let asked = Asked::reaching(args.reach.clone()).looking(&args.look);
     let opened = asked.open(session)?;
     // A baseline knows all, and so does who reads the JSON; for the rest, what is not told need not be looked at.
-    let knows_all = known.is_some() || args.write_baseline.is_some() || args.output == Format::Json;
-    let prepared = asked.prepared(session, &opened, vec![opened.output()])?;
-    let prepared = prepared.informing(knows_all || args.deny == Deny::Info);
+    let is_held_against = args.base.base.is_some() || args.base.baseline.is_some();
+    let knows_all = is_held_against || args.write_baseline.is_some() || args.output == Format::Json;
+    let informs = knows_all || args.deny == Deny::Info;
+    let base = args.base.judged(session, &opened, (&asked, Severity::Info))?;
+    let prepared = asked.prepared(session, &opened, vec![opened.output()])?.informing(informs);
     let places = prepared.look(None)?;
     let failed = places.failed();
     let mut report = places.report;
     let fleet = &opened.settings.fleet;
-    let is_git = |source: &&Source| matches!(source.place, SourcePlace::Git { .. });
-    let in_commits = fleet.sources.iter().filter(is_git).map(|source| source.name.clone()).collect();
-    let [config, base, cwd] =
-        [&session.global.file, &opened.typed, session.ambient.cwd()].map(|path| path.display().to_string());
-    let checkout = Checkout { config: &config, base: &base, cwd: &cwd, in_commits: &in_commits };
+    let places = Places::of(session, &opened);
+    let checkout = places.checkout();
     let mut found = std::mem::take(&mut report.findings);
     // Where nobody looked, nobody knows what is silenced for nothing.
     if failed.is_none() && !args.look.no_values {
@@ -152,16 +150,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         session.ui.note(&format!("{} knows {count} now", path.display()));
         return Ok(Ended::Done);
     }
-    let (total, cured) = (all.len(), known.as_ref().map(|known| known.cured(&all)).unwrap_or_default());
-    let is_new = |checked: &Checked<'_>| !known.as_ref().is_some_and(|known| known.knows(checked));
+    let total = all.len();
+    let cured = base.as_ref().map_or(0, |base| base.cured(&all));
+    let is_new = |checked: &Checked<'_>| !base.as_ref().is_some_and(|base| base.knows(checked));
     let new: Vec<Checked<'_>> = all.into_iter().filter(is_new).collect();
-    if known.is_some() {
-        let left_out = counted(total.saturating_sub(new.len()), "finding", "findings");
-        session.ui.note(&format!("{left_out} of the baseline left out"));
-        if cured > 0 {
-            let cured = counted(cured, "finding of the baseline is", "findings of the baseline are");
-            session.ui.note(&format!("{cured} not found any more; write it anew with --write-baseline"));
-        }
+    if let Some(base) = &base {
+        base.tell(&session.ui, total.saturating_sub(new.len()), cured);
     }
     let is_denied = new.iter().any(|checked| deny.is_some_and(|deny| checked.finding.severity >= deny));
     let ended = match failed {
@@ -219,24 +213,6 @@ fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
     let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
     let links = session.ui.result_links(&findings);
     session.ui.shown(&text::findings(&findings, &links, session.global.verbose))
-}
-
-fn read(path: &Path) -> Result<Baseline, Failure> {
-    let unusable = |why: &str| {
-        Failure::usage(
-            format!("the baseline {} cannot be used: {why}", path.display()),
-            "Write it with `pouch check --write-baseline FILE`.",
-        )
-    };
-    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => unusable("there is no such file"),
-        _ => unusable(&said(&error)),
-    })?;
-    let baseline: Baseline = serde_json::from_str(&text).map_err(|_| unusable("it is no baseline"))?;
-    match baseline.is_known() {
-        true => Ok(baseline),
-        false => Err(unusable("it is in a format that this release does not know")),
-    }
 }
 
 fn write(path: &Path, baseline: &Baseline) -> Result<(), Failure> {

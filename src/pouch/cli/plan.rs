@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use pouch_core::explain::{Question, explanation};
+use pouch_core::finding::Severity;
 use pouch_core::page;
 use pouch_core::report::markdown::markdown;
 use pouch_core::report::plan;
 
 use super::asked::{Asked, LookArgs};
+use super::base::{self, Base, BaseArgs};
 use super::reach;
 use crate::error::{Ended, Failure};
 use crate::run::places::Places;
@@ -24,6 +26,7 @@ Examples:
   pouch plan
   pouch plan --detailed-exitcode          in scripts
   pouch plan -o markdown > comment.md     for a pull request
+  pouch plan --base origin/main           what a change brings and cures, apart from what was found before
   pouch plan -o html > plan.html          for people who look at it in a browser
   pouch plan --no-values --config-from origin/main      for a fork: no key, and the configuration is yours
 
@@ -48,6 +51,8 @@ pub struct Args {
     /// End with 2 if anything would change in what is published, or would be held, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
+    #[command(flatten)]
+    base: BaseArgs,
     #[command(flatten)]
     look: LookArgs,
     #[command(flatten)]
@@ -74,7 +79,16 @@ const NAME: &str = "plan";
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let asked = &args.asked.clone().looking(&args.look);
     let opened = asked.open(session)?;
-    let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode, output: args.output };
+    // A document for people tells no pieces of information.
+    let least = match args.output {
+        Format::Json => Severity::Info,
+        Format::Markdown | Format::Html => Severity::Warning,
+        Format::Text if session.global.summary.is_some() => Severity::Info,
+        Format::Text => session.ui.least(),
+    };
+    let base = args.base.judged(session, &opened, (asked, least))?;
+    let base = base.as_ref();
+    let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode, output: args.output, base };
     match &opened.settings.fleet.output.git {
         Some(_) => branches(session, &opened, (asked, First::Said), command),
         None => folder(session, &opened, (asked, opened.output()), command),
@@ -83,19 +97,21 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 
 /// Who wants it.
 #[derive(Clone, Copy)]
-pub struct Command {
+pub struct Command<'b> {
     /// What the command is called in the summary.
     pub name: &'static str,
     /// Whether the exit code tells of changes.
     pub detailed_exitcode: bool,
     /// How the plan is written.
     pub output: Format,
+    /// What its findings are held against.
+    base: Option<&'b Base>,
 }
 
-impl Command {
+impl Command<'_> {
     /// A command that publishes and was given `--dry-run`.
     pub fn dry_run(name: &'static str) -> Self {
-        Self { name, detailed_exitcode: false, output: Format::Text }
+        Self { name, detailed_exitcode: false, output: Format::Text, base: None }
     }
 
     /// Returns true if the plan has pieces of information, whatever is told beside it.
@@ -114,13 +130,13 @@ pub fn branches(
     session: &Session,
     opened: &Opened,
     (asked, first): (&Asked, First),
-    command: Command,
+    command: Command<'_>,
 ) -> Result<Ended, Failure> {
     let output = Output::of(opened)?;
     let prepared = asked.prepared(session, opened, vec![opened.output()])?.informing(command.informs());
     told::check_message(&opened.settings.fleet)?;
     // What another run told explains nothing.
-    let is_plain = prepared.is_plain && command.question().is_none();
+    let is_plain = prepared.is_plain && command.question().is_none() && command.base.is_none();
     let places = prepared.look_at_branches(&output, (first, is_plain), command.question())?;
     finish(session, opened, (places, asked, "publish"), command)
 }
@@ -130,7 +146,7 @@ pub fn folder(
     session: &Session,
     opened: &Opened,
     (asked, target): (&Asked, PathBuf),
-    command: Command,
+    command: Command<'_>,
 ) -> Result<Ended, Failure> {
     let prepared = asked.prepared(session, opened, vec![target.clone(), opened.output()])?;
     let prepared = prepared.informing(command.informs());
@@ -142,10 +158,12 @@ fn finish(
     session: &Session,
     opened: &Opened,
     (mut places, asked, done_by): (Places, &Asked, &'static str),
-    Command { name, detailed_exitcode, output }: Command,
+    Command { name, detailed_exitcode, output, base }: Command<'_>,
 ) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     places.report.done_by = (name == NAME).then_some(done_by);
+    let since = base.map(|base| base.held_against(&places.report.findings, &base::Places::of(session, opened)));
+    places.report.since = since;
     let mut answer = std::mem::take(&mut places.report.explained);
     answer.settle();
     let report = &places.report;

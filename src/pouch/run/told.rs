@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
-use pouch_core::finding::Counts;
+use pouch_core::finding::{Counts, Finding};
 use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
@@ -14,6 +14,7 @@ use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
 use pouch_core::report::shell;
+use pouch_core::report::since::Since;
 use pouch_core::report::summary::{self, About, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
 use pouch_core::stamp::SourceStamp;
 
@@ -149,7 +150,10 @@ pub struct Given {
 /// lets one set of changes through, on one published state; one that is spent or mistyped does no harm, but who gave it
 /// believes something that is not so.
 pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
-    session.ui.findings(&report.findings);
+    match &report.since {
+        None => session.ui.findings(&report.findings),
+        Some(since) => tell_since(session, &report.findings, since),
+    }
     session.ui.silenced(&report.silenced);
     session.ui.result(lines);
     for acceptance in &given.accepted {
@@ -176,6 +180,49 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
     }
 }
 
+/// What is said of a base that cannot be judged.
+pub fn unknown_base(base: &str, why: &str) -> String {
+    format!("the base {base} cannot be judged, so all findings are shown: {why}")
+}
+
+/// The most cured findings that are told one by one.
+const CURED: usize = 10;
+
+/// Tells what is new since a base, what is cured, and how many findings the base has too.
+fn tell_since(session: &Session, findings: &[Finding], since: &Since) {
+    let Session { ui, global, .. } = session;
+    let Since { base, unknown, cured, .. } = since;
+    if let Some(why) = unknown {
+        ui.warn(&unknown_base(base, why));
+        return ui.findings(findings);
+    }
+    let of = |is_known: bool| {
+        let those = findings
+            .iter()
+            .enumerate()
+            .filter(|(number, it)| it.severity >= ui.least() && since.has(*number) == Some(is_known));
+        those.map(|(_, finding)| finding.clone()).collect::<Vec<_>>()
+    };
+    let (new, old) = (of(false), of(true));
+    ui.findings(&new);
+    if new.is_empty() {
+        ui.note(&format!("nothing is found that {base} has not"));
+    }
+    for line in cured.iter().take(CURED) {
+        ui.note(&format!("cured since {base}: {line}"));
+    }
+    if let more @ 1.. = cured.len().saturating_sub(CURED) {
+        ui.note(&format!("{} cured since {base}", counted(more, "more finding is", "more findings are")));
+    }
+    if !old.is_empty() {
+        let left_out = if global.verbose { ":" } else { "; -v tells them" };
+        ui.note(&format!("{} that {base} has too{left_out}", counted(old.len(), "finding", "findings")));
+    }
+    if global.verbose {
+        ui.findings(&old);
+    }
+}
+
 /// Whether a Credential loses something in a region, or would if the region were not held.
 fn takes_away(region: &summary::Region, path: &String) -> bool {
     let withdrawn = |change: &ChangeRecord| change.action == Action::Withdrawn && change.credentials.contains(path);
@@ -195,6 +242,7 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
     if wanted.is_empty() {
         return None;
     }
+    const OF_PLANS: [&str; 3] = ["--output", "--baseline", "--base"];
     const FLAGS: [&str; 3] = ["--accept-deletions", "--accept-recipients", "--accept-reseal"];
     let typed: Vec<String> =
         session.ambient.arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -212,9 +260,11 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             operands = [word].into_iter().chain(typed).collect();
             break;
         }
-        // How a plan is written is nothing to who does it.
-        if report.done_by.is_some() && (word == "--output" || word.starts_with("--output=")) {
-            if word == "--output" {
+        // How a plan is written, and what it is held against, is nothing to who does it.
+        if let Some(flag) = report.done_by.and_then(|_| OF_PLANS.into_iter().find_map(|flag| word.strip_prefix(flag)))
+            && (flag.is_empty() || flag.starts_with('='))
+        {
+            if flag.is_empty() {
                 _ = typed.next();
             }
             continue;
@@ -385,10 +435,18 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         applied: None,
         accept_command: None,
         findings: Vec::new(),
+        since: None,
         silenced: Vec::new(),
         about: About::Fleet,
         counted: Counts::default(),
     }
+}
+
+/// The records of all findings of a run.
+fn records(report: &Report) -> Vec<FindingRecord> {
+    let is_new = |number| report.since.as_ref().and_then(|since| since.has(number)).map(|has| !has);
+    let record = |(number, finding)| FindingRecord { is_new: is_new(number), ..FindingRecord::from(finding) };
+    report.findings.iter().enumerate().map(record).collect()
 }
 
 /// The summary of a run.
@@ -408,7 +466,8 @@ pub fn summary_of(
         kustomize: report.kustomize.clone(),
         credentials: report.credentials(),
         regions: Some(report.regions.clone()),
-        findings: report.findings.iter().map(FindingRecord::from).collect(),
+        findings: records(report),
+        since: report.since.as_ref().map(Since::record),
         silenced: report.silenced.iter().map(SilencedRecord::from).collect(),
         counted: report.counted.clone(),
         ..summary(Some(fleet.name.to_string()), command, ended)

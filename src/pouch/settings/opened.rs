@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pouch_core::config::{Fleet, RegionConfig};
+use pouch_core::config::{Fleet, RegionConfig, SourcePlace};
 use pouch_core::listing::few;
 use pouch_core::name::Region;
 use pouch_core::nearest::did_you_mean;
@@ -33,16 +33,35 @@ impl Opened {
 
     /// The same, as a revision of the repository around it has it.
     pub fn open_from(session: &Session, revision: Option<&str>) -> Result<Self, Failure> {
-        let file = &session.global.file;
         let from = match revision {
             None => From::Disk,
-            Some(revision) => {
-                let whole = session.ambient.cwd().join(file);
-                let folder = whole.parent().unwrap_or(session.ambient.cwd());
-                From::Revision(Box::new(Revision::open(folder, revision)?))
-            }
+            Some(revision) => From::Revision(Box::new(Self::revision(session, revision, "--config-from")?)),
         };
-        let settings = load_from(&from, file, &session.ambient)?;
+        Self::open_by(session, &from)
+    }
+
+    /// The same with the directories that it names, as a revision of the repository around it has all of them.
+    pub fn open_at(session: &Session, revision: &str, flag: &str) -> Result<Self, Failure> {
+        let from = From::Revision(Box::new(Self::revision(session, revision, flag)?));
+        let mut opened = Self::open_by(session, &from)?;
+        let (From::Revision(commit), outputs) = (&from, [opened.output()]) else { return Ok(opened) };
+        for source in &mut opened.settings.fleet.sources {
+            if let SourcePlace::Directory { path, content } = &source.place {
+                let place = commit.place(&opened.settings.base.join(path), content.clone(), path, &outputs);
+                source.place = place.unwrap_or_else(|| source.place.clone());
+            }
+        }
+        Ok(opened)
+    }
+
+    fn revision(session: &Session, revision: &str, flag: &str) -> Result<Revision, Failure> {
+        let whole = session.ambient.cwd().join(&session.global.file);
+        Revision::open(whole.parent().unwrap_or(session.ambient.cwd()), revision, flag)
+    }
+
+    fn open_by(session: &Session, from: &From) -> Result<Self, Failure> {
+        let file = &session.global.file;
+        let settings = load_from(from, file, &session.ambient)?;
         Ok(Self { settings, typed: file.parent().unwrap_or(Path::new("")).to_owned() })
     }
 

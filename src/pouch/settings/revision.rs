@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use pouch_core::config::{AsCommitted, Content, SourceGitLimits, SourcePlace};
+
 use super::file::FileFault;
 use crate::error::Failure;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
@@ -26,19 +28,19 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// Finds the commit that a revision names in the repository around a folder.
+    /// Finds the commit that a revision names, as the value of a flag, in the repository around a folder.
     ///
     /// # Errors
     /// Where there is no repository, no such commit, or nothing of it can be read.
-    pub fn open(folder: &Path, called: &str) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, called: &str, flag: &str) -> Result<Self, Failure> {
         let refused = |error: ObjectsError| {
             let help = match &error {
                 ObjectsError::NoRepository(_) => {
-                    String::from("--config-from needs a configuration that stands in a clone; leave it out elsewhere.")
+                    format!("{flag} needs a configuration that stands in a clone; leave it out elsewhere.")
                 }
                 error => error.help(),
             };
-            Failure::usage(format!("--config-from {called}: {error}"), help)
+            Failure::usage(format!("{flag} {called}: {error}"), help)
         };
         let folder = by_the_letter(folder);
         let none = || refused(ObjectsError::NoRepository(folder.display().to_string()));
@@ -66,6 +68,20 @@ impl Revision {
             return Err(FileFault::NoFile);
         }
         String::from_utf8(self.store.blob(entry.id, most).map_err(fault)?).map_err(|_| FileFault::NotText)
+    }
+
+    /// The place of a directory, or of one file, in the commit; none of what is not in the repository. `outputs` are folders that
+    /// pouch writes.
+    pub fn place(&self, whole: &Path, content: Content, directory: &str, outputs: &[PathBuf]) -> Option<SourcePlace> {
+        let skip = outputs.iter().filter_map(|output| self.within(output)).filter(|path| !path.is_empty()).collect();
+        Some(SourcePlace::Git {
+            repository: self.top.to_str()?.to_owned(),
+            reference: self.commit.to_string(),
+            path: self.within(whole)?,
+            content,
+            limits: SourceGitLimits::default(),
+            directory: Some(AsCommitted { path: directory.to_owned(), skip }),
+        })
     }
 
     /// A path as the commit has it; none for what is not in the repository. Links in the work tree are not followed: who

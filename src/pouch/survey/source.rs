@@ -66,8 +66,9 @@ pub fn read(
         SourcePlace::Directory { path, content: Content::Kustomization } => {
             directory::build(&source.name, path, source.relabel, given)
         }
-        SourcePlace::Git { repository, reference, path, content, .. } => {
-            let wanted = revision::Wanted { repository, reference, path, content, relabel: source.relabel };
+        SourcePlace::Git { repository, reference, path, content, directory, limits: _ } => {
+            let (relabel, directory) = (source.relabel, directory.as_ref());
+            let wanted = revision::Wanted { repository, reference, path, content, relabel, directory };
             revision::read(&source.name, &wanted, given, ahead)
         }
         SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.means, given.indexer),
@@ -92,8 +93,11 @@ pub fn builder(source: &Source, given: &Given<'_>) -> Option<String> {
 
 /// What is read of a repository, if the source is one.
 fn at_revision(source: &Source) -> Option<revision::Wanted<'_>> {
-    let SourcePlace::Git { repository, reference, path, content, .. } = &source.place else { return None };
-    Some(revision::Wanted { repository, reference, path, content, relabel: source.relabel })
+    let SourcePlace::Git { repository, reference, path, content, directory, limits: _ } = &source.place else {
+        return None;
+    };
+    let (relabel, directory) = (source.relabel, directory.as_ref());
+    Some(revision::Wanted { repository, reference, path, content, relabel, directory })
 }
 
 /// The authors of the commits of a repository that lead to the first and not to the second; none where it cannot tell.

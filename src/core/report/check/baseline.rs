@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -49,9 +50,12 @@ impl Baseline {
         checked.fingerprints().any(|print| self.findings.contains_key(print))
     }
 
-    /// How many of its findings are none of these any more.
-    pub fn cured(&self, checked: &[Checked<'_>]) -> usize {
+    /// What is said of those of its findings that are none of these any more, sorted.
+    pub fn cured(&self, checked: &[Checked<'_>]) -> Vec<&str> {
         let found: BTreeSet<&String> = checked.iter().flat_map(Checked::fingerprints).collect();
-        self.findings.keys().filter(|known| !found.contains(known)).count()
+        let cured = self.findings.iter().filter(|(known, _)| !found.contains(known));
+        let mut cured: Vec<&str> = cured.map(|(_, about)| about.as_str()).collect();
+        cured.sort_unstable();
+        cured
     }
 }

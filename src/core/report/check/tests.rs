@@ -62,9 +62,9 @@ fn a_baseline_of_before_the_first_release_knows_the_same_by_its_other_code() {
             serde_json::from_value::<baseline::Baseline>(json).unwrap()
         };
         let baseline = known(&before);
-        assert!(baseline.knows(&now[0]) && baseline.cured(&now) == 0, "{}", renamed.old);
+        assert!(baseline.knows(&now[0]) && baseline.cured(&now).is_empty(), "{}", renamed.old);
         let other = known(&before.replacen(renamed.old, "missing-reference", 1));
-        assert!(!other.knows(&now[0]) && other.cured(&now) == 1);
+        assert!(!other.knows(&now[0]) && other.cured(&now).len() == 1);
     }
 }
 
@@ -159,7 +159,7 @@ fn a_baseline_knows_what_it_was_made_of() {
     let all = looked_at(&findings);
     let baseline = baseline::Baseline::of(&all);
     assert!(baseline.is_known() && all.iter().all(|checked| baseline.knows(checked)));
-    assert_eq!((baseline.cured(&all), baseline.cured(&all[..1])), (0, 1));
+    assert_eq!((baseline.cured(&all).len(), baseline.cured(&all[..1]).len()), (0, 1));
     assert!(!baseline.knows(&looked_at(&[finding(Code::TooManyHops, "a.yaml", 1)])[0]));
 }
 

@@ -101,7 +101,7 @@ pub(super) fn build(source: &SourceName, path: &str, relabel: bool, given: &Give
 }
 
 /// A path of a tree as the user would type it who typed `shown` for the folder at `below`.
-fn beside(shown: &str, below: &str, path: &str) -> String {
+pub(super) fn beside(shown: &str, below: &str, path: &str) -> String {
     let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (from, to) = (names(below), names(path));
     let same = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -385,7 +385,7 @@ fn text_of(path: &Path) -> String {
 }
 
 /// A path without `.` between its names; the empty one stays empty.
-fn tidy(path: &Path) -> String {
+pub(super) fn tidy(path: &Path) -> String {
     let kept: PathBuf = path.components().filter(|c| !matches!(c, Component::CurDir)).collect();
     text_of(&kept)
 }

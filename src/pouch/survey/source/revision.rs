@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pouch_core::config::Content;
+use pouch_core::config::{AsCommitted, Content};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::kustomize::paths::normal;
 use pouch_core::name::SourceName;
@@ -20,6 +20,7 @@ use self::folders::Folders;
 use super::again::{Files, parts_of};
 use super::budget::{self, Found};
 use super::build;
+use super::directory::{beside, tidy};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
@@ -55,9 +56,19 @@ pub(super) struct Wanted<'a> {
     pub(super) content: &'a Content,
     /// True if a build may put what is sealed into another namespace.
     pub(super) relabel: bool,
+    /// The directory in the place of which it is read.
+    pub(super) directory: Option<&'a AsCommitted>,
 }
 
 impl Wanted<'_> {
+    /// How the path is shown: as `git show` takes it, or as the directory.
+    fn shown(&self, path: &str, base: &Path) -> String {
+        match self.directory {
+            Some(directory) => tidy(&base.join(&directory.path)),
+            None => format!("{}:{path}", self.reference),
+        }
+    }
+
     /// The path of what is fetched: a build may take files of the whole repository.
     fn fetched<'p>(&self, path: &'p str) -> &'p str {
         if self.content.is_built() { "" } else { path }
@@ -221,6 +232,9 @@ fn read_at(
         other => unreachable(source, identity, &other),
     })?;
     let root = store.at(commit, "").ok().map(|root| root.id);
+    let shown = wanted.shown(path, given.base);
+    let own = wanted.directory.map(|directory| &*directory.skip).unwrap_or_default();
+    let skip = [given.skip_in_tree, own].concat();
     let tree = Tree {
         source,
         means: given.means,
@@ -229,12 +243,12 @@ fn read_at(
         root,
         top: top.id,
         path,
-        reference: wanted.reference,
+        shown: &shown,
         damage: AtomicBool::default(),
     };
     let mut reading = match (top.kind, wanted.content) {
-        (Kind::Folder, Content::Files(files)) => tree.walk(&Filter::new(files), given.skip_in_tree).below(tree.below()),
-        (Kind::Folder, Content::Kustomization) => tree.build(wanted.relabel, given)?,
+        (Kind::Folder, Content::Files(files)) => tree.walk(&Filter::new(files), &skip).below(tree.below()),
+        (Kind::Folder, Content::Kustomization) => tree.build((wanted, &skip), given)?,
         (Kind::File, Content::Kustomization) => {
             let message = format!("path {path:?} of {identity} is a file, and the folder of a kustomization is built");
             return Err(error(message, "Name the folder, or remove `build`."));
@@ -364,37 +378,36 @@ struct Tree<'a> {
     root: Option<Id>,
     top: Id,
     path: &'a str,
-    reference: &'a str,
+    /// How the path is shown.
+    shown: &'a str,
     /// Whether a file could not be read that should be there.
     damage: AtomicBool,
 }
 
 impl Tree<'_> {
-    /// How a path is shown: as `git show` takes it.
+    /// How a path is shown.
     fn show(&self, path: &str) -> Arc<str> {
         match path {
-            "" => Arc::from(format!("{}:{}", self.reference, self.path)),
+            "" => Arc::from(self.shown),
             path => Arc::from(self.below() + path),
         }
     }
 
     /// The beginning of the paths of all that stands in it.
     fn below(&self) -> String {
-        let slash = if self.path.is_empty() { "" } else { "/" };
-        format!("{}:{}{slash}", self.reference, self.path)
+        let is_begun = self.shown.is_empty() || self.shown.ends_with([':', '/']);
+        format!("{}{}", self.shown, if is_begun { "" } else { "/" })
     }
 
     /// Builds the kustomization in the folder, of files of the whole commit.
-    fn build(&self, relabel: bool, given: &Given<'_>) -> Result<Reading, SourceError> {
+    fn build(&self, (of, skip): (&Wanted<'_>, &[String]), given: &Given<'_>) -> Result<Reading, SourceError> {
         let unread = || SourceError::new(self.source, "its commit has no tree", "Check the repository with git fsck.");
-        let mut commit = build::Commit::new(
-            self.store,
-            self.root.ok_or_else(unread)?,
-            self.means.most_entries(),
-            given.skip_in_tree,
-        );
-        let show = |path: &str| format!("{}:{path}", self.reference);
-        let wanted = build::Wanted { source: self.source, folder: self.path, show: &show, relabel };
+        let mut commit = build::Commit::new(self.store, self.root.ok_or_else(unread)?, self.means.most_entries(), skip);
+        let show = |path: &str| match of.directory {
+            Some(_) => beside(self.shown, self.path, path),
+            None => format!("{}:{path}", of.reference),
+        };
+        let wanted = build::Wanted { source: self.source, folder: self.path, show: &show, relabel: of.relabel };
         build::read(&wanted, &mut commit, given)
     }
 

@@ -27,6 +27,7 @@ mod alike;
 mod argocd_cluster;
 mod attack;
 mod bad_input;
+mod base;
 mod budget;
 mod builds;
 mod check;

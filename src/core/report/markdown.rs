@@ -116,6 +116,6 @@ mod tests {
         };
         assert_eq!(folded(1), "<details><summary>old ones</summary>\n\n- 0123456789\n\n</details>\n\n");
         let cut = folded(9000);
-        assert!(cut.chars().count() <= MOST && cut.contains("\n</details>\n\n\n… and "), "{}", &cut[cut.len() - 99..]);
+        assert!(cut.chars().count() <= MOST && cut.contains("\n</details>\n\n\n… and "));
     }
 }

@@ -65,7 +65,7 @@ fn manifests() -> Content {
 }
 
 fn wanted<'a>(repository: &'a str, reference: &'a str, path: &'a str, content: &'a Content) -> Wanted<'a> {
-    Wanted { repository, reference, path, content, relabel: false }
+    Wanted { repository, reference, path, content, relabel: false, directory: None }
 }
 
 #[track_caller]
@@ -370,7 +370,7 @@ fn masses_of_links_are_followed_as_fast_as_files_are_read() {
     assert!(Folders::new(&store, 3000).find(top, "one.yaml").is_err());
     let files = manifests();
     let repository = made.path().to_str().unwrap();
-    let wanted = Wanted { repository, reference: "main", path: "", content: &files, relabel: false };
+    let wanted = Wanted { repository, reference: "main", path: "", content: &files, relabel: false, directory: None };
     let reading = read(&"s".into(), &wanted, &given(made.path()), None).unwrap();
     assert_eq!((reading.documents.len(), reading.complete), (1, false));
     // A thousand faults are told, and the others counted.

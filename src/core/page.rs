@@ -28,7 +28,9 @@ use crate::report::document::{Text, Tone};
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::standing::Standing;
-use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, SinceRecord, Summary};
+use crate::report::summary::{
+    FindingRecord, HoldRecord, Outcome, PrivilegeRecord, Region, SilencedRecord, SinceRecord, Summary,
+};
 use chain::chain;
 use html::Html;
 use timeline::Ages;
@@ -63,6 +65,14 @@ pub fn plan(
         page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
     }
     navigation(&mut page, &["regions", "changes", "readers", "findings", "timeline"]);
+    if let Some(SinceRecord { base, privileges, .. }) = summary.since.as_ref().filter(|it| !it.privileges.is_empty()) {
+        page.element("h2", Text::from("Privileges since ").code(base));
+        let line = |PrivilegeRecord { opens, words }: &PrivilegeRecord| {
+            let (tone, word) = if *opens { (Tone::Held, "opened") } else { (Tone::Left, "closed") };
+            Text::of(tone, word).then(" ").then(words)
+        };
+        page.list(privileges.iter().map(line));
+    }
     heading(&mut page, "regions", "Regions");
     table(&mut page, regions, word);
     if let Some(command) = &summary.accept_command {
@@ -286,8 +296,9 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
         page.raw("</details>\n");
     }
     let names = Names::of(region);
-    let mut by_credential = names.by_credential();
-    if let Some(lines) = by_credential.remove(&None) {
+    let (of_none, by_credential): (Vec<_>, Vec<_>) =
+        names.by_credential().into_iter().partition(|(credential, _)| credential.is_none());
+    for (_, lines) in of_none {
         page.list(lines);
         page.raw("\n");
     }

@@ -51,6 +51,7 @@ pub mod odd;
 mod pack;
 mod packing;
 pub mod plan;
+pub mod privileges;
 pub mod published;
 mod registered;
 pub mod rekey;

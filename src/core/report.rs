@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod names;
 pub mod pages;
 pub mod plan;
+pub mod privileges;
 mod record;
 pub mod shell;
 pub mod since;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::fields::FieldChange;
 use super::ledger::Gone;
+use super::privileges::Privilege;
 use crate::config::Acceptance;
 use crate::finding::Finding;
 use crate::layout::Leaf;
@@ -99,6 +100,8 @@ pub struct Change {
     pub entries: Vec<(String, EntryChange)>,
     /// What stands open in an object and changes, in the order of the paths: of a Secret, its type, labels and annotations.
     pub fields: Vec<FieldChange>,
+    /// Who may use an identity from now on, and who no longer.
+    pub privileges: Vec<Privilege>,
     /// What is known of a published Secret that is sealed anew.
     pub sealing: Option<Sealing>,
     /// What it is in guest clusters, if it is a payload; where it is withdrawn, that stays there.
@@ -129,6 +132,7 @@ impl Change {
             lost_entries: Vec::new(),
             entries: Vec::new(),
             fields: Vec::new(),
+            privileges: Vec::new(),
             sealing: None,
             guest: None,
             elsewhere: false,

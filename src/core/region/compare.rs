@@ -13,6 +13,7 @@ use super::guests;
 use super::history::History;
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed};
+use super::privileges;
 use super::published::{State, document};
 use super::sealing::{Sealed, sealed};
 use super::unsigned::{self, Evidence};
@@ -25,6 +26,7 @@ use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, ObjectKey};
+use crate::node::Node;
 
 /// Breaks claims whose objects differ from the published ones where they must not, or are not read back by consumers.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -106,19 +108,22 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             }
             (Some(_), _) => Action::Changed,
         };
-        let fields = match action {
+        let (fields, privileges) = match action {
             Action::Changed => {
-                let (before, after) = (input.published.document(lands), document(text.as_bytes()));
-                before.zip(after).map(|(before, after)| differences(&before, &after)).unwrap_or_default()
+                let both = input.published.document(lands).zip(document(text.as_bytes()));
+                let told = |(before, after): (Node, Node)| {
+                    (differences(&before, &after), privileges::changed(input, lands, &before, &after))
+                };
+                both.map(told).unwrap_or_default()
             }
-            _ => Vec::new(),
+            _ => (Vec::new(), Vec::new()),
         };
         // Of what nobody vouches for, nothing is compared.
         let asked = input.terms.rekeys().then_some(Reason::Asked);
         let reasons = || asked.into_iter().chain([Reason::Unvouched]).collect();
         let sealing = (action == Action::Resealed).then(|| Sealing { values: Values::Unknown, reasons: reasons() });
         let guest = guest_of(packed);
-        changes.push(Change { fields, sealing, guest, ..Change::of(lands, action, claimants) });
+        changes.push(Change { fields, privileges, sealing, guest, ..Change::of(lands, action, claimants) });
     }
     let removed = |key: &ObjectKey, claimants| Change::of(key, Action::Withdrawn, claimants);
     match input.published.manifest() {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::document::{Text, Tone};
 use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord};
-use crate::finding::Code;
+use crate::finding::{Class, Code};
 use crate::judge::case::Verdict;
 use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
@@ -46,10 +46,14 @@ enum What {
     Carried,
     /// The object goes once consumers have followed.
     Handover,
-    Changed,
+    /// More may use an identity.
+    Opened,
+    /// Fewer may use an identity.
+    Closed,
     Added,
     /// The object was published for others.
     Joined,
+    Changed,
     Resealed,
 }
 
@@ -63,6 +67,8 @@ impl What {
             What::Broken => (Tone::Broken, "broken"),
             What::Carried => (Tone::Carried, "carried"),
             What::Handover => (Tone::Handover, "handover"),
+            What::Opened => (Tone::Held, "opened"),
+            What::Closed => (Tone::Left, "closed"),
             What::Changed => (Tone::Changed, "changed"),
             What::Added => (Tone::Added, "added"),
             What::Joined => (Tone::Joined, "joined"),
@@ -88,6 +94,7 @@ enum Item<'r> {
     Carried(&'r CarriedRecord),
     Change(&'r ChangeRecord),
     Codes(&'r [Code]),
+    Words(&'r str),
 }
 
 /// No reason.
@@ -115,6 +122,10 @@ impl<'r> Names<'r> {
                 Action::Added | Action::Changed => NO_REASON,
             };
             names.add(what, &change.credentials, why, || Item::Change(change));
+            for privilege in change.privileges() {
+                let what = if privilege.opens { What::Opened } else { What::Closed };
+                names.add(what, &change.credentials, NO_REASON, || Item::Words(&privilege.words));
+            }
         }
         for sharing in &region.sharings {
             let mut share = |what, credentials: &'r [String]| {
@@ -156,14 +167,20 @@ impl<'r> Names<'r> {
         }
     }
 
-    /// What happens and to what, by Credential; what has none comes first.
-    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<Text>> {
-        let mut all: BTreeMap<Option<&'r str>, Vec<Text>> = BTreeMap::new();
+    /// What happens and to what, by Credential: first those for which something is held, and then by what happens to each
+    /// that is told first.
+    pub fn by_credential(&self) -> Vec<(Option<&'r str>, Vec<Text>)> {
+        let mut all: BTreeMap<Option<&'r str>, (bool, What, Vec<Text>)> = BTreeMap::new();
         for ((what, whose, why), items) in &self.lines {
             let (tone, word) = what.word();
-            all.entry(*whose).or_default().push(Text::of(tone, word).then(format!(" {}", objects(items, why, &SOME))));
+            let is_held = Code::parse(why).is_some_and(|code| code.class() == Class::Held);
+            let (is_free, _, lines) = all.entry(*whose).or_insert((true, *what, Vec::new()));
+            *is_free &= !is_held;
+            lines.push(Text::of(tone, word).then(format!(" {}", objects(items, why, &SOME))));
         }
-        all
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_by_key(|(whose, (is_free, what, _))| (*is_free, *what, *whose));
+        all.into_iter().map(|(whose, (.., lines))| (whose, lines)).collect()
     }
 
     /// All lines, each with all that it is about.
@@ -219,6 +236,7 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             object(&carried.object) + &guest.unwrap_or_default()
         }
         Item::Codes(codes) => texts(codes).join(", "),
+        Item::Words(words) => String::from(*words),
         Item::Change(change) => {
             let entry = |entry: &EntryRecord| match (&entry.name, entry.change) {
                 (name, EntryChange::Changed) => name.clone(),

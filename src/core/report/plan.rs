@@ -10,7 +10,7 @@ use super::document::{Document, Text, Tone};
 use super::escape;
 use super::group::{Group, Tell, by_news, concerned, counts, groups, place};
 use super::names::{Names, fields, held_by_acceptances, readable};
-use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, SinceRecord, Summary};
+use super::summary::{FindingRecord, Outcome, PrivilegeRecord, Region, SilencedRecord, SinceRecord, Summary};
 use crate::finding::Severity;
 use crate::listing::{counted, cut};
 
@@ -140,6 +140,7 @@ fn news(out: &mut Document, since: &SinceRecord, new: &[Group<'_, FindingRecord>
         out.paragraph(told.then(" cannot be judged: ").code(cut(why, CHARS)));
         return;
     }
+    privileged(out, &since.privileges);
     if new.is_empty() {
         out.paragraph(Text::from("Nothing is found that ").code(base).then(" has not."));
     }
@@ -152,6 +153,21 @@ fn news(out: &mut Document, since: &SinceRecord, new: &[Group<'_, FindingRecord>
         }
         out.blank();
     }
+}
+
+/// Says what the configuration gives, and what it takes.
+fn privileged(out: &mut Document, privileges: &[PrivilegeRecord]) {
+    if privileges.is_empty() {
+        return;
+    }
+    out.heading(4, "Privileges that this change gives and takes");
+    for PrivilegeRecord { opens, words } in privileges.iter().take(LINES) {
+        out.item(0, Text::of(Tone::Strong, if *opens { "opened" } else { "closed" }).then(" ").code(cut(words, CHARS)));
+    }
+    if let more @ 1.. = privileges.len().saturating_sub(LINES) {
+        out.item(0, format!("and {more} more"));
+    }
+    out.blank();
 }
 
 fn findings(out: &mut Document, title: &str, groups: &[Group<'_, FindingRecord>]) {

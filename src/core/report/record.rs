@@ -119,6 +119,20 @@ pub struct SinceRecord {
     pub known: usize,
     /// The findings of the base that are not found any more: the code, whom it concerned, and the file.
     pub cured: Vec<String>,
+    /// The privileges that the configuration gives, and after them those that it takes, beside that of the base: what sources may
+    /// say, what regions take, and grants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub privileges: Vec<PrivilegeRecord>,
+}
+
+/// A change of who may use something.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrivilegeRecord {
+    /// Whether more may use it; else fewer may.
+    pub opens: bool,
+    /// Who may, or may no longer, as a clause: `namespace team-b may now use AWSClusterRoleIdentity aws`.
+    pub words: String,
 }
 
 impl From<&Finding> for FindingRecord {

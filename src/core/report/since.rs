@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::check::Checked;
 use super::check::baseline::Baseline;
-use super::record::SinceRecord;
+use super::record::{PrivilegeRecord, SinceRecord};
 
 /// The findings of a run, held against those of a base.
 #[derive(Clone, Default, Debug)]
@@ -18,6 +18,8 @@ pub struct Since {
     pub known: Vec<bool>,
     /// The findings of the base that the run has not, as words.
     pub cured: Vec<String>,
+    /// The privileges that the configuration gives and takes beside that of the base.
+    pub privileges: Vec<PrivilegeRecord>,
 }
 
 impl Since {
@@ -25,7 +27,7 @@ impl Since {
     pub fn of(base: String, baseline: &Baseline, checked: &[Checked<'_>]) -> Self {
         let known = checked.iter().map(|checked| baseline.knows(checked)).collect();
         let cured = baseline.cured(checked).into_iter().map(String::from).collect();
-        Self { base, unknown: None, known, cured }
+        Self { base, unknown: None, known, cured, privileges: Vec::new() }
     }
 
     /// A base of which nothing is known, for this reason.
@@ -40,7 +42,8 @@ impl Since {
 
     /// The record of it.
     pub fn record(&self) -> SinceRecord {
-        let Self { base, unknown, known, cured } = self.clone();
-        SinceRecord { base, unknown, known: known.iter().filter(|is_known| **is_known).count(), cured }
+        let Self { base, unknown, known, cured, privileges } = self.clone();
+        let known = known.iter().filter(|is_known| **is_known).count();
+        SinceRecord { base, unknown, known, cured, privileges }
     }
 }

@@ -13,7 +13,7 @@ use super::applied::AppliedRegion;
 use super::authors::SourceAuthors;
 use super::compared::ComparedRegion;
 use super::document::Tone;
-pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord, SinceRecord};
+pub use super::record::{FindingRecord, ObjectRecord, PrivilegeRecord, SilencedRecord, SinceRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::finding::{Code, Counts, Finding};
@@ -24,6 +24,7 @@ use crate::recipient::Recipient;
 use crate::region::change::{Action, Change, Hold, Loss, Reason, Sharing, Values};
 use crate::region::fields::FieldChange;
 use crate::region::ledger::Gone;
+use crate::region::privileges::Privilege;
 use crate::secret::EntryChange;
 
 /// The JSON Schema of a summary.
@@ -454,6 +455,9 @@ pub struct Within {
     /// Fields that changed and stand open in the bundle; of a Secret, its type, labels and annotations. At most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldRecord>,
+    /// Who may use an identity from now on, and who may no longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub privileges: Vec<PrivilegeRecord>,
     /// The object of guest clusters that a payload holds. Where the payload is withdrawn, the object stays in each guest that
     /// has it, because Cluster API deletes nothing there; absent then where another payload delivers it to all of the same Clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -483,6 +487,11 @@ impl ChangeRecord {
     /// The [fields](Within::fields) that changed.
     pub fn fields(&self) -> &[FieldRecord] {
         self.within.as_ref().map(|within| &*within.fields).unwrap_or_default()
+    }
+
+    /// The [privileges](Within::privileges) that it changes.
+    pub fn privileges(&self) -> &[PrivilegeRecord] {
+        self.within.as_ref().map(|within| &*within.privileges).unwrap_or_default()
     }
 
     /// What it is [in guest clusters](Within::guest).
@@ -608,6 +617,7 @@ impl From<&Change> for ChangeRecord {
                 .collect(),
             lost_entries: change.lost_entries.clone(),
             fields: change.fields.iter().map(FieldRecord::from).collect(),
+            privileges: change.privileges.iter().map(PrivilegeRecord::from).collect(),
             guest: change.guest.as_ref().map(ObjectRecord::from),
             to_some: change.elsewhere,
             values: change.sealing.as_ref().map(|sealing| sealing.values),
@@ -620,6 +630,12 @@ impl From<&Change> for ChangeRecord {
             why: change.why,
             within: (within != Within::default()).then(|| Box::new(within)),
         }
+    }
+}
+
+impl From<&Privilege> for PrivilegeRecord {
+    fn from(Privilege { opens, words }: &Privilege) -> Self {
+        Self { opens: *opens, words: words.clone() }
     }
 }
 

@@ -648,6 +648,9 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Before<'_>, world: &
         let why = change.why.map(|why| format!(", {}", why.word())).unwrap_or_default();
         let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
         _ = writeln!(out, "{why}{lost}{}", change.lost_entries.join(" "));
+        for privilege in &change.privileges {
+            _ = writeln!(out, "    {}: {}", if privilege.opens { "opened" } else { "closed" }, privilege.words);
+        }
     }
     for object in &plan.manifest.objects {
         if let ObjectState::Carried(reason) = object.state {

@@ -11,7 +11,9 @@ use pouch_core::listing::counted;
 use pouch_core::name::SourceName;
 use pouch_core::report::check::baseline::Baseline;
 use pouch_core::report::check::{Checked, Checkout, checked};
+use pouch_core::report::privileges::between;
 use pouch_core::report::since::Since;
+use pouch_core::report::summary::PrivilegeRecord;
 
 use super::asked::Asked;
 use crate::error::{Failure, said};
@@ -44,6 +46,8 @@ pub enum Base {
         name: String,
         /// Its findings.
         baseline: Baseline,
+        /// The privileges that the configuration gives and takes beside that of a commit.
+        privileges: Vec<PrivilegeRecord>,
     },
     /// One that could not be judged.
     Unknown {
@@ -58,7 +62,10 @@ impl Base {
     /// Holds findings against it.
     pub fn held_against(&self, findings: &[Finding], places: &Places) -> Since {
         match self {
-            Self::Known { name, baseline } => Since::of(name.clone(), baseline, &checked(findings, &places.checkout())),
+            Self::Known { name, baseline, privileges } => {
+                let since = Since::of(name.clone(), baseline, &checked(findings, &places.checkout()));
+                Since { privileges: privileges.clone(), ..since }
+            }
             Self::Unknown { name, why } => Since::unknown(name.clone(), why.clone()),
         }
     }
@@ -102,7 +109,8 @@ impl BaseArgs {
         (asked, least): (&Asked, Severity),
     ) -> Result<Option<Base>, Failure> {
         if let Some(path) = &self.baseline {
-            return Ok(Some(Base::Known { name: path.display().to_string(), baseline: read(path)? }));
+            let (name, baseline) = (path.display().to_string(), read(path)?);
+            return Ok(Some(Base::Known { name, baseline, privileges: Vec::new() }));
         }
         let Some(revision) = &self.base else { return Ok(None) };
         if let Some(source) = stdin_of(opened) {
@@ -113,8 +121,11 @@ impl BaseArgs {
         }
         let name = revision.clone();
         Ok(Some(match found_at(session, opened, (asked, least), revision) {
-            Ok((findings, places)) => {
-                Base::Known { name, baseline: Baseline::of(&checked(&findings, &places.checkout())) }
+            Ok(Judged { findings, opened: base }) => {
+                let places = Places::of(session, &base);
+                let baseline = Baseline::of(&checked(&findings, &places.checkout()));
+                let privileges = between(&base.settings.fleet, &opened.settings.fleet);
+                Base::Known { name, baseline, privileges }
             }
             Err(failure) => {
                 session.stop.check()?;
@@ -130,6 +141,14 @@ fn stdin_of(opened: &Opened) -> Option<&SourceName> {
     sources.iter().find(|source| matches!(source.place, SourcePlace::Stdin)).map(|source| &source.name)
 }
 
+/// A commit, as it is judged.
+struct Judged {
+    /// What is found of it.
+    findings: Vec<Finding>,
+    /// Its configuration.
+    opened: Opened,
+}
+
 /// Everything that is found where the configuration, and the directories that it names, are as a commit has them. What is
 /// published is the same.
 fn found_at(
@@ -137,7 +156,7 @@ fn found_at(
     opened: &Opened,
     (asked, least): (&Asked, Severity),
     revision: &str,
-) -> Result<(Vec<Finding>, Places), Failure> {
+) -> Result<Judged, Failure> {
     // What is said of the base is no news.
     let session = &session.quiet();
     let mut base = Opened::open_at(session, revision, BASE)?;
@@ -152,7 +171,8 @@ fn found_at(
         None => prepared.look_at(&base.output(), None)?.0.findings,
     };
     findings.retain(|finding| finding.severity >= least);
-    Ok((findings, Places::of(session, &base)))
+    drop(prepared);
+    Ok(Judged { findings, opened: base })
 }
 
 /// The places by which findings are known again.

@@ -15,7 +15,9 @@ use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
 use pouch_core::report::shell;
 use pouch_core::report::since::Since;
-use pouch_core::report::summary::{self, About, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
+use pouch_core::report::summary::{
+    self, About, ChangeRecord, FindingRecord, Outcome, PrivilegeRecord, SilencedRecord, Summary,
+};
 use pouch_core::stamp::SourceStamp;
 
 use super::{Report, SharedChange, metrics};
@@ -191,7 +193,7 @@ const CURED: usize = 10;
 /// Tells what is new since a base, what is cured, and how many findings the base has too.
 fn tell_since(session: &Session, findings: &[Finding], since: &Since) {
     let Session { ui, global, .. } = session;
-    let Since { base, unknown, cured, .. } = since;
+    let Since { base, unknown, cured, privileges, .. } = since;
     if let Some(why) = unknown {
         ui.warn(&unknown_base(base, why));
         return ui.findings(findings);
@@ -204,6 +206,9 @@ fn tell_since(session: &Session, findings: &[Finding], since: &Since) {
         those.map(|(_, finding)| finding.clone()).collect::<Vec<_>>()
     };
     let (new, old) = (of(false), of(true));
+    for PrivilegeRecord { opens, words } in privileges {
+        ui.note(&format!("{} since {base}: {words}", if *opens { "opened" } else { "closed" }));
+    }
     ui.findings(&new);
     if new.is_empty() {
         ui.note(&format!("nothing is found that {base} has not"));

@@ -263,7 +263,8 @@ fn read_at(
             return Err(error(message, "Name the folder itself, in its own repository."));
         }
     };
-    reading.identity = Some(identity.to_owned());
+    // A directory is nothing that a bundle knows again.
+    reading.identity = Some(identity.to_owned()).filter(|_| wanted.directory.is_none());
     reading.revision = Some(commit.to_string());
     reading.reference = git::full(wanted.reference).into_owned();
     Ok((reading, tree.damage.into_inner()))

@@ -147,6 +147,29 @@ fn the_configuration_is_judged_as_the_base_has_it() {
     assert!(told.stderr.contains("not-provided-here"), "{}", told.stderr);
 }
 
+/// What a change of the configuration lets who do is told before all else, whether or not anything comes of it yet.
+#[test]
+fn a_privilege_that_the_configuration_gives_is_told_in_every_format() {
+    let fleet = changed();
+    git(&fleet, &["commit", "--quiet", "-am", "all of it"]);
+    let grant = "grants: [{from: {namespace: eu-team}, to: {namespace: us-team, kind: Secret, name: c0}, regions: [eu]}]";
+    fleet.edit("deploy/pouch.yaml", "regions:", &format!("{grant}\nregions:"));
+    let words = "namespace eu-team may now use Secret us-team/c0, in region eu";
+    run(&fleet, &["plan", "--base", "HEAD"]).ends(0).says(&format!("opened since HEAD: {words}"));
+    let markdown = run(&fleet, &["plan", "--base", "HEAD", "-o", "markdown"]).ends(0).stdout;
+    assert!(markdown.contains(&format!("- **opened** `{words}`\n")), "{markdown}");
+    let page = run(&fleet, &["plan", "--base", "HEAD", "-o", "html"]).ends(0).stdout;
+    assert!(page.contains(words) && page.find(words) < page.find("id=\"regions\""), "{page}");
+    let plan = json(&run(&fleet, &["plan", "--base", "HEAD", "-o", "json"]).ends(0));
+    assert_eq!(plan["since"]["privileges"], serde_json::json!([{"opens": true, "words": words}]));
+    // The other way round, and where the configuration is the base's own.
+    git(&fleet, &["commit", "--quiet", "-am", "granted"]);
+    fleet.edit("deploy/pouch.yaml", grant, "");
+    run(&fleet, &["plan", "--base", "HEAD"]).ends(0).says("closed since HEAD: namespace eu-team may no longer use");
+    let told = run(&fleet, &["plan", "--base", "HEAD", "--config-from", "HEAD"]).ends(0);
+    assert!(!told.stderr.contains("since HEAD: namespace"), "{}", told.stderr);
+}
+
 /// Bundles below a source's own folder are no part of it, at whatever commit.
 #[test]
 fn bundles_of_the_base_are_no_source() {

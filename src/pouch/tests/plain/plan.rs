@@ -258,10 +258,12 @@ fn fields_of_open_objects_are_told_from_what_to_what() {
     let field = "    AWSClusterRoleIdentity aws-sandbox spec.allowedNamespaces.list[1]: nothing becomes \"team`b\"";
     assert!(ran.stdout.lines().any(|line| line == field), "{}", ran.stdout);
     assert!(ran.stdout.contains("AWSClusterRoleIdentity aws-sandbox [spec.allowedNamespaces.list[1]]"), "{ran:?}");
-    // What publishes says which fields, and not what stands in them.
+    // What publishes says which fields, and not what stands in them; but whom it gives a privilege.
     let done = fleet.run(&["render"]).ends(3);
     assert!(done.stdout.contains("AWSClusterRoleIdentity aws-sandbox [spec.allowedNamespaces.list[1]]"), "{done:?}");
-    assert!(!done.stdout.contains("team`b"), "{done:?}");
+    let opened =
+        "  opened     Credential team-a/aws-sandbox: namespace team`b may now use AWSClusterRoleIdentity aws-sandbox\n";
+    assert!(done.stdout.replacen(opened, "", 1).find("team`b").is_none() && done.stdout.contains(opened), "{done:?}");
 }
 
 #[test]

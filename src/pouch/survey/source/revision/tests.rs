@@ -161,6 +161,30 @@ fn our_own_output_in_the_tree_is_passed_over() {
     assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1 in s\n");
 }
 
+/// What a commit has in the place of a directory is called as there, and is no repository that a bundle knows again.
+#[test]
+fn a_directory_is_read_of_a_commit_as_itself() {
+    let (folder, repository) = repository();
+    let a = secret("a");
+    let files = [("x/a.yaml", PLAIN, &*a), ("x/sub/b.yaml", PLAIN, &*a), ("x/out/regions/eu/a.yaml", PLAIN, &*a)];
+    commit(&repository, "main", &files);
+    let of = |path: &str, skip: &str, shown: &str| {
+        let directory = AsCommitted { path: shown.to_owned(), skip: vec![skip.to_owned()] };
+        let (content, given) = (manifests(), Given { base: folder.path(), ..given(Path::new("typed")) });
+        let wanted = Wanted { directory: Some(&directory), ..wanted("r.git", "main", path, &content) };
+        let reading = read(&"s".into(), &wanted, &given, None).unwrap();
+        assert_eq!(reading.identity, None);
+        let base = format!("{}/", folder.path().display());
+        summary(&reading).replace(&base, "")
+    };
+    let both = |of: &str| format!("Secret a {of}/a.yaml:1:1\nSecret a {of}/sub/b.yaml:1:1\n");
+    assert_eq!(of("x", "x/out", "m"), both("m"));
+    assert_eq!(of("x", "x/out", "./m"), both("m"));
+    assert_eq!(of("x/a.yaml", "x/out", "m/a.yaml"), "Secret a m/a.yaml:1:1\n");
+    // The control: what is not passed over is read.
+    assert_eq!(of("x", "", "m").lines().count(), 3);
+}
+
 #[test]
 fn globs_that_let_nothing_count_prove_nothing() {
     let a = secret("a");

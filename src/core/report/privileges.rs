@@ -1,0 +1,241 @@
+//! Privileges that a change of the configuration gives and takes: what sources may say, what regions take, and who may use what.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::record::PrivilegeRecord;
+use crate::config::{Fleet, Globs, GrantRegions, Granted, Grantee, RegionConfig, Source};
+use crate::listing::few;
+use crate::name::{GroupKind, Region, SourceName};
+
+/// The most names that are told of what is given or taken at once.
+const MOST: usize = 5;
+
+/// The privileges that a configuration gives and another one, before it, did not, and the other way round; those that are
+/// given come first.
+pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
+    let mut changes = Changes::default();
+    changes.of_grants(&granted(before), &granted(after));
+    let sources = |fleet: &Fleet| fleet.sources.iter().map(|source| source.name.clone()).collect::<BTreeSet<_>>();
+    for name in &sources(before) | &sources(after) {
+        changes.of_source(&name, [before, after].map(|fleet| source(fleet, &name)));
+    }
+    let regions: BTreeSet<&Region> = before.regions.keys().chain(after.regions.keys()).collect();
+    for name in regions {
+        changes.of_region(name, [before, after].map(|fleet| fleet.regions.get(name)));
+    }
+    let kinds = |fleet: &Fleet| fleet.kinds.keys().map(GroupKind::qualified).collect::<BTreeSet<String>>();
+    changes.of_names(
+        [&kinds(before), &kinds(after)],
+        |kinds| format!("objects of kind {kinds} may now be published"),
+        |kinds| format!("objects of kind {kinds} may no longer be published"),
+    );
+    changes.0.sort_by(|one, other| (!one.opens, &one.words).cmp(&(!other.opens, &other.words)));
+    changes.0
+}
+
+fn source<'f>(fleet: &'f Fleet, name: &SourceName) -> Option<&'f Source> {
+    fleet.sources.iter().find(|source| source.name == *name)
+}
+
+/// Where a grant holds: in every region, and in these.
+type Held = (bool, BTreeSet<String>);
+
+/// Where each thing is granted, by whom it is granted to and what it is.
+fn granted(fleet: &Fleet) -> BTreeMap<(&Grantee, &Granted), Held> {
+    let mut all: BTreeMap<(&Grantee, &Granted), Held> = BTreeMap::new();
+    for grant in &fleet.grants {
+        let (everywhere, named) = all.entry((&grant.from, &grant.to)).or_default();
+        match &grant.regions {
+            GrantRegions::All => *everywhere = true,
+            GrantRegions::These { regions, placements } => {
+                named.extend(regions.iter().map(|region| format!("region {region}")));
+                named.extend(placements.iter().map(|placement| format!("the regions of placement {placement}")));
+            }
+        }
+    }
+    all
+}
+
+/// The privileges that changed.
+#[derive(Default)]
+struct Changes(Vec<PrivilegeRecord>);
+
+impl Changes {
+    fn add(&mut self, opens: bool, words: String) {
+        self.0.push(PrivilegeRecord { opens, words });
+    }
+
+    /// Adds what is among the latter names alone, and what is among the former alone.
+    fn of_names(
+        &mut self,
+        [before, after]: [&BTreeSet<String>; 2],
+        given: impl Fn(&str) -> String,
+        taken: impl Fn(&str) -> String,
+    ) {
+        for (opens, names) in [(true, after - before), (false, before - after)] {
+            if !names.is_empty() {
+                let names = few(&names, names.len(), MOST);
+                self.add(opens, if opens { given(&names) } else { taken(&names) });
+            }
+        }
+    }
+
+    fn of_grants(
+        &mut self,
+        before: &BTreeMap<(&Grantee, &Granted), Held>,
+        after: &BTreeMap<(&Grantee, &Granted), Held>,
+    ) {
+        let none = Held::default();
+        let pairs: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+        for pair in pairs {
+            let (was, is) = (before.get(pair).unwrap_or(&none), after.get(pair).unwrap_or(&none));
+            let (from, what) = (called(pair.0), used(pair.1));
+            match (was.0, is.0) {
+                (false, true) => self.add(true, format!("{from} may now {what}, in every region")),
+                (true, true) => {}
+                (true, false) if is.1.is_empty() => self.add(false, format!("{from} may no longer {what}")),
+                (true, false) => {
+                    let left = few(&is.1, is.1.len(), MOST);
+                    self.add(false, format!("{from} may no longer {what}, but in {left}"));
+                }
+                (false, false) => self.of_names(
+                    [&was.1, &is.1],
+                    |regions| format!("{from} may now {what}, in {regions}"),
+                    |regions| format!("{from} may no longer {what}, in {regions}"),
+                ),
+            }
+        }
+    }
+
+    fn of_source(&mut self, name: &SourceName, [before, after]: [Option<&Source>; 2]) {
+        let globs = |of: Option<&Source>| of.map(|source| patterns(&source.provides.namespaces)).unwrap_or_default();
+        self.of_names(
+            [&globs(before), &globs(after)],
+            |globs| format!("source {name} may now provide objects of namespaces {globs}"),
+            |globs| format!("source {name} may no longer provide objects of namespaces {globs}"),
+        );
+        let objects = |of: Option<&Source>| {
+            let objects = of.into_iter().flat_map(|source| &source.provides.objects);
+            let shown = objects.map(|it| match &it.namespace {
+                Some(namespace) => format!("{} {namespace}/{}", it.kind.kind, it.glob()),
+                None => format!("{} {}", it.kind.kind, it.glob()),
+            });
+            shown.collect::<BTreeSet<String>>()
+        };
+        self.of_names(
+            [&objects(before), &objects(after)],
+            |objects| format!("source {name} may now provide {objects}"),
+            |objects| format!("source {name} may no longer provide {objects}"),
+        );
+        let is = |of: Option<&Source>, what: fn(&Source) -> bool| of.is_some_and(what);
+        let flags: [(fn(&Source) -> bool, &str); 2] = [
+            (|source| source.provides.cluster_scoped, "provide cluster-scoped objects, and those that belong to all"),
+            (|source| source.overrides, "say something else of objects that earlier sources have"),
+        ];
+        for (flag, what) in flags {
+            match (is(before, flag), is(after, flag)) {
+                (false, true) => self.add(true, format!("source {name} may now {what}")),
+                (true, false) => self.add(false, format!("source {name} may no longer {what}")),
+                (false, false) | (true, true) => {}
+            }
+        }
+    }
+
+    fn of_region(&mut self, name: &Region, [before, after]: [Option<&RegionConfig>; 2]) {
+        let taken: [(fn(&RegionConfig) -> BTreeSet<String>, &str); 5] = [
+            (|region| patterns(&region.namespaces.allowed), "Credentials of namespaces"),
+            (|region| region.clusters.iter().map(|it| it.glob().to_string()).collect(), "Clusters"),
+            (|region| patterns(&region.sync_rules), "ResourceSyncRules"),
+            (|region| patterns(&region.resource_sets), "ClusterResourceSets"),
+            (|region| patterns(&region.templates), "ManagedResources"),
+        ];
+        for (of, what) in taken {
+            self.of_names(
+                [&before.map(of).unwrap_or_default(), &after.map(of).unwrap_or_default()],
+                |names| format!("region {name} now takes {what} {names}"),
+                |names| format!("region {name} no longer takes {what} {names}"),
+            );
+        }
+    }
+}
+
+fn patterns(globs: &Globs) -> BTreeSet<String> {
+    globs.patterns().iter().cloned().collect()
+}
+
+/// Who is meant.
+fn called(from: &Grantee) -> String {
+    match from {
+        Grantee::Namespace(namespace) => format!("namespace {namespace}"),
+        Grantee::Claimant(claimant) => claimant.to_string(),
+        Grantee::SyncRule(rule) => format!("whatever ResourceSyncRule {rule} takes"),
+        Grantee::Template(template) => format!("ManagedResource {template}"),
+    }
+}
+
+/// What may be done.
+fn used(to: &Granted) -> String {
+    match to {
+        Granted::Object(key) => format!("use {key}"),
+        Granted::Made(key) => format!("make {key}"),
+        Granted::Closure => String::from("use whatever it refers to"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::case::fleet;
+    use crate::testing::yaml;
+
+    #[track_caller]
+    fn check(before: &str, after: &str, expect: &[&str]) {
+        let told = between(&fleet(&yaml(before)), &fleet(&yaml(after)));
+        let told: Vec<String> =
+            told.iter().map(|it| format!("{}{}", if it.opens { "+ " } else { "- " }, it.words)).collect();
+        assert_eq!(told, expect, "{before}\n{after}");
+    }
+
+    #[test]
+    fn what_changes_hands_is_told_as_what_it_means() {
+        let grant = |regions: &str| {
+            format!(
+                "{{regions: {{eu: {{}}, us: {{}}}}, grants: [{{from: {{namespace: a}}, to: {{namespace: s, kind: Secret, name: dns}}, regions: {regions}}}]}}"
+            )
+        };
+        let none = "{regions: {eu: {}, us: {}}}";
+        check(none, none, &[]);
+        check(none, &grant("[eu]"), &["+ namespace a may now use Secret s/dns, in region eu"]);
+        check(&grant("[eu]"), &grant("[eu, us]"), &["+ namespace a may now use Secret s/dns, in region us"]);
+        check(&grant("[eu]"), &grant("['*']"), &["+ namespace a may now use Secret s/dns, in every region"]);
+        check(&grant("['*']"), &grant("[eu]"), &["- namespace a may no longer use Secret s/dns, but in region eu"]);
+        check(&grant("['*']"), none, &["- namespace a may no longer use Secret s/dns"]);
+        let source =
+            |provides: &str| format!("{{sources: [{{name: t, directory: {{path: t}}, provides: {provides}}}]}}");
+        check(
+            &source("{namespaces: [a, b]}"),
+            &source(
+                "{namespaces: [b, c], clusterScoped: true, objects: [{group: '', kind: Secret, namespace: kcm-system, name: t-*}]}",
+            ),
+            &[
+                "+ source t may now provide Secret kcm-system/t-*",
+                "+ source t may now provide cluster-scoped objects, and those that belong to all",
+                "+ source t may now provide objects of namespaces c",
+                "- source t may no longer provide objects of namespaces a",
+            ],
+        );
+        let region = |says: &str| format!("{{regions: {{eu: {{namespaces: {{allowed: [a]}}, {says}}}}}}}");
+        check(
+            &region("syncRules: [x]"),
+            &region("syncRules: ['*'], clusters: ['a/*']"),
+            &[
+                "+ region eu now takes Clusters a/*",
+                "+ region eu now takes ResourceSyncRules *",
+                "- region eu no longer takes ResourceSyncRules x",
+            ],
+        );
+    }
+}

@@ -5,6 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::input::Input;
 use crate::admission::tenancy_of;
@@ -24,6 +25,12 @@ pub struct Privilege {
     pub opens: bool,
     /// Who may use it now, or may no longer, as a clause.
     pub words: String,
+}
+
+impl fmt::Display for Privilege {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", if self.opens { "opened" } else { "closed" }, self.words)
+    }
 }
 
 /// The changes between what is published of an identity and what is to be.

@@ -19,8 +19,8 @@ pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
     let mut changes = Changes::default();
     changes.of_grants(&granted(before), &granted(after));
     let sources = |fleet: &Fleet| fleet.sources.iter().map(|source| source.name.clone()).collect::<BTreeSet<_>>();
-    for name in &sources(before) | &sources(after) {
-        changes.of_source(&name, [before, after].map(|fleet| source(fleet, &name)));
+    for name in sources(before).union(&sources(after)) {
+        changes.of_source(name, [before, after].map(|fleet| source(fleet, name)));
     }
     let regions: BTreeSet<&Region> = before.regions.keys().chain(after.regions.keys()).collect();
     for name in regions {
@@ -59,6 +59,12 @@ fn granted(fleet: &Fleet) -> BTreeMap<(&Grantee, &Granted), Held> {
     all
 }
 
+/// A yes or no of a source.
+type Flag = fn(&Source) -> bool;
+
+/// Names that a region lists.
+type Names = fn(&RegionConfig) -> BTreeSet<String>;
+
 /// The privileges that changed.
 #[derive(Default)]
 struct Changes(Vec<PrivilegeRecord>);
@@ -75,7 +81,8 @@ impl Changes {
         given: impl Fn(&str) -> String,
         taken: impl Fn(&str) -> String,
     ) {
-        for (opens, names) in [(true, after - before), (false, before - after)] {
+        for (opens, names) in [(true, after.difference(before)), (false, before.difference(after))] {
+            let names: Vec<&String> = names.collect();
             if !names.is_empty() {
                 let names = few(&names, names.len(), MOST);
                 self.add(opens, if opens { given(&names) } else { taken(&names) });
@@ -131,7 +138,7 @@ impl Changes {
             |objects| format!("source {name} may no longer provide {objects}"),
         );
         let is = |of: Option<&Source>, what: fn(&Source) -> bool| of.is_some_and(what);
-        let flags: [(fn(&Source) -> bool, &str); 2] = [
+        let flags: [(Flag, &str); 2] = [
             (|source| source.provides.cluster_scoped, "provide cluster-scoped objects, and those that belong to all"),
             (|source| source.overrides, "say something else of objects that earlier sources have"),
         ];
@@ -145,7 +152,7 @@ impl Changes {
     }
 
     fn of_region(&mut self, name: &Region, [before, after]: [Option<&RegionConfig>; 2]) {
-        let taken: [(fn(&RegionConfig) -> BTreeSet<String>, &str); 5] = [
+        let taken: [(Names, &str); 5] = [
             (|region| patterns(&region.namespaces.allowed), "Credentials of namespaces"),
             (|region| region.clusters.iter().map(|it| it.glob().to_string()).collect(), "Clusters"),
             (|region| patterns(&region.sync_rules), "ResourceSyncRules"),

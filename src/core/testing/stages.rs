@@ -29,8 +29,7 @@ use crate::layout::manifest::{Manifest, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{BundlePath, Marks, path};
 use crate::made;
-use crate::name::step;
-use crate::name::{Claimant, Name, ObjectKey, Region};
+use crate::name::{Claimant, Name, ObjectKey, Region, step};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
 use crate::region::content::{Content, Order};
@@ -648,9 +647,7 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Before<'_>, world: &
         let why = change.why.map(|why| format!(", {}", why.word())).unwrap_or_default();
         let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
         _ = writeln!(out, "{why}{lost}{}", change.lost_entries.join(" "));
-        for privilege in &change.privileges {
-            _ = writeln!(out, "    {}: {}", if privilege.opens { "opened" } else { "closed" }, privilege.words);
-        }
+        change.privileges.iter().for_each(|privilege| _ = writeln!(out, "    {privilege}"));
     }
     for object in &plan.manifest.objects {
         if let ObjectState::Carried(reason) = object.state {

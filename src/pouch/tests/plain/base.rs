@@ -152,7 +152,8 @@ fn the_configuration_is_judged_as_the_base_has_it() {
 fn a_privilege_that_the_configuration_gives_is_told_in_every_format() {
     let fleet = changed();
     git(&fleet, &["commit", "--quiet", "-am", "all of it"]);
-    let grant = "grants: [{from: {namespace: eu-team}, to: {namespace: us-team, kind: Secret, name: c0}, regions: [eu]}]";
+    let grant =
+        "grants: [{from: {namespace: eu-team}, to: {namespace: us-team, kind: Secret, name: c0}, regions: [eu]}]";
     fleet.edit("deploy/pouch.yaml", "regions:", &format!("{grant}\nregions:"));
     let words = "namespace eu-team may now use Secret us-team/c0, in region eu";
     run(&fleet, &["plan", "--base", "HEAD"]).ends(0).says(&format!("opened since HEAD: {words}"));

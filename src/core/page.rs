@@ -24,15 +24,17 @@ use crate::judge::case::Verdict;
 use crate::listing::counted;
 use crate::log::Log;
 use crate::region::change::Action;
+use crate::report::commit::minute;
 use crate::report::document::{Text, Tone};
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
+use crate::report::privileges::of_plan;
 use crate::report::standing::Standing;
 use crate::report::summary::{
     FindingRecord, HoldRecord, Outcome, PrivilegeRecord, Region, SilencedRecord, SinceRecord, Summary,
 };
 use chain::chain;
-use html::Html;
+use html::{Html, prose};
 use timeline::Ages;
 
 const STYLE: &str = include_str!("page/style.css");
@@ -46,27 +48,50 @@ const OPEN: usize = 24;
 /// Claims, by region and Credential.
 type Claims<'e> = BTreeMap<(&'e str, &'e str), &'e ClaimRecord>;
 
+/// What cards say of Credentials beside what becomes of them.
+struct Beside<'p> {
+    claims: Claims<'p>,
+    ages: Ages<'p>,
+    /// What was found, by region and Credential.
+    found: BTreeMap<(&'p str, &'p str), Vec<&'p FindingRecord>>,
+}
+
+/// The program that makes a page, and when.
+#[derive(Clone, Copy)]
+pub struct Maker<'m> {
+    /// Its version.
+    pub release: &'m str,
+    /// The time, in RFC 3339.
+    pub time: &'m str,
+}
+
 /// The page of a plan; `explanation` answers what would change, `life` says what became of it before, if anything is
 /// known of that, and `word` what would become of a region.
 pub fn plan(
     summary: &Summary,
     (explanation, life): (&Explanation, Option<&Log>),
     word: fn(Outcome) -> &'static str,
-    release: &str,
+    maker: Maker<'_>,
 ) -> String {
     let fleet = summary.fleet.as_deref().unwrap_or_default();
-    let ages = timeline::ages(life, fleet);
     let mut page = begin(&format!("pouch plan for {fleet}"));
     let regions = summary.regions.as_deref().unwrap_or_default();
     page.element("h1", format!("Plan for fleet {fleet}"));
+    let since = summary.since.as_ref();
+    let base = since.map(|since| Text::from(". What is new is told since ").code(&since.base)).unwrap_or_default();
+    made(&mut page, maker, &base);
     let loud: Vec<&Region> = regions.iter().filter(|region| !region.is_quiet()).collect();
     page.element("p", sentence(summary, &loud));
     if summary.no_values {
         page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
     }
-    navigation(&mut page, &["regions", "changes", "readers", "findings", "timeline"]);
-    if let Some(SinceRecord { base, privileges, .. }) = summary.since.as_ref().filter(|it| !it.privileges.is_empty()) {
-        page.element("h2", Text::from("Privileges since ").code(base));
+    let privileges = of_plan(summary);
+    let known = since.filter(|since| since.unknown.is_none());
+    let first = (!privileges.is_empty()).then_some("privileges").into_iter().chain(["regions"]);
+    let ids = first.chain(known.map(|_| "new")).chain(["changes", "readers", "findings", "timeline"]);
+    navigation(&mut page, &ids.collect::<Vec<&str>>());
+    if !privileges.is_empty() {
+        heading(&mut page, "privileges", "Privileges");
         let line = |PrivilegeRecord { opens, words }: &PrivilegeRecord| {
             let (tone, word) = if *opens { (Tone::Held, "opened") } else { (Tone::Left, "closed") };
             Text::of(tone, word).then(" ").then(words)
@@ -79,59 +104,69 @@ pub fn plan(
         page.element("p", format!("To let through {}:", held_by_acceptances(regions)));
         page.element("p", Text::of(Tone::Code, command));
     }
+    let of = |is_old: bool| summary.findings.iter().filter(move |it| (it.is_new == Some(false)) == is_old);
+    if let Some(since) = known {
+        heading(&mut page, "new", "New with this change");
+        findings(&mut page, of(false));
+        if !since.cured.is_empty() {
+            page.element("h3", counted(since.cured.len(), "cured finding", "cured findings"));
+            page.list(since.cured.iter().map(|line| Text::of(Tone::Code, line)));
+        }
+    }
     heading(&mut page, "changes", "What would change");
     if loud.is_empty() {
         page.element("p", "Nothing.");
     }
-    let claims: Claims<'_> =
-        explanation.claims.iter().map(|it| ((it.region.as_deref().unwrap_or_default(), &*it.credential), it)).collect();
+    let beside = Beside::of(summary, explanation, timeline::ages(life, fleet));
     let mut open = OPEN;
     for region in loud {
-        changes(&mut page, region, (&claims, &ages), &mut open);
+        changes(&mut page, region, &beside, &mut open);
     }
     heading(&mut page, "readers", "Who can read what");
     readers::of_plan(&mut page, regions, explanation);
-    heading(&mut page, "findings", "Findings");
-    match &summary.since {
-        Some(since) if since.unknown.is_none() => since_base(&mut page, summary, since),
+    match since {
+        Some(SinceRecord { unknown: None, .. }) => {
+            heading(&mut page, "findings", "Findings that the base has too");
+            page.raw("<details>");
+            page.element("summary", counted(of(true).count(), "finding", "findings"));
+            findings(&mut page, of(true));
+            page.raw("</details>\n");
+        }
         since => {
+            heading(&mut page, "findings", "Findings");
             if let Some(SinceRecord { base, unknown: Some(why), .. }) = since {
                 let told = Text::from("All findings are shown: the base ").code(base).then(" cannot be judged: ");
                 page.element("p class=\"changed\"", told.code(why));
             }
-            findings(&mut page, &summary.findings);
+            findings(&mut page, summary.findings.iter());
         }
     }
     silenced(&mut page, summary.silenced.iter());
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, fleet);
-    end(page, release)
+    end(page)
 }
 
-/// Findings that a change brings, those that it cures, and folded those that the base has too.
-fn since_base(page: &mut Html, summary: &Summary, since: &SinceRecord) {
-    let told = summary.findings.iter().filter(|finding| finding.severity != Severity::Info).cloned();
-    let (old, new): (Vec<FindingRecord>, Vec<FindingRecord>) = told.partition(|finding| finding.is_new == Some(false));
-    page.element("h3", Text::from("New since ").code(&since.base));
-    findings(page, &new);
-    if !since.cured.is_empty() {
-        page.element("h3", format!("{} by this change", counted(since.cured.len(), "cured finding", "cured findings")));
-        page.list(since.cured.iter().map(|line| Text::of(Tone::Code, line)));
-    }
-    if !old.is_empty() {
-        page.raw("<details>");
-        page.element("summary", format!("{} that the base has too", counted(old.len(), "finding", "findings")));
-        findings(page, &old);
-        page.raw("</details>\n");
+impl<'p> Beside<'p> {
+    fn of(summary: &'p Summary, explanation: &'p Explanation, ages: Ages<'p>) -> Self {
+        let claims = explanation.claims.iter();
+        let claims = claims.map(|it| ((it.region.as_deref().unwrap_or_default(), &*it.credential), it)).collect();
+        let mut found: BTreeMap<(&str, &str), Vec<&FindingRecord>> = BTreeMap::new();
+        for finding in summary.findings.iter().filter(|finding| finding.severity != Severity::Info) {
+            if let (Some(region), Some(credential)) = (&finding.region, &finding.credential) {
+                found.entry((region, credential)).or_default().push(finding);
+            }
+        }
+        Self { claims, ages, found }
     }
 }
 
 /// The page of an explanation.
-pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> String {
+pub fn explain(explanation: &Explanation, life: Option<&Log>, maker: Maker<'_>) -> String {
     let ages = timeline::ages(life, &explanation.fleet);
     let mut page = begin(&format!("pouch explain {}", explanation.question));
     page.element("h1", &explanation.question);
-    page.element("p class=\"dim\"", format!("in fleet {}", explanation.fleet));
+    made(&mut page, maker, &Text::from(format!(", in fleet {}", explanation.fleet)));
     navigation(&mut page, &["changes", "readers", "findings", "timeline"]);
     heading(&mut page, "changes", "What is needed");
     page.raw("<div class=\"cards\">");
@@ -139,7 +174,10 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     for claim in &explanation.claims {
         let region = claim.region.as_deref().unwrap_or_default();
         let age = ages.get(&(region, &*claim.credential)).map(Vec::as_slice).unwrap_or_default();
-        card(&mut page, &claim.credential, (Vec::new(), age), Some(claim), &mut open);
+        let found = claim.findings.iter().filter(|finding| finding.severity != Severity::Info);
+        let found: Vec<&FindingRecord> = found.collect();
+        let told = Told { lines: Vec::new(), found: &found, age };
+        card(&mut page, &claim.credential, told, Some(claim), &mut open);
     }
     page.raw("</div>");
     if !explanation.objects.is_empty() {
@@ -151,17 +189,18 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     readers::of_explanation(&mut page, explanation);
     heading(&mut page, "findings", "Findings");
     let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
-    findings(&mut page, &all);
+    findings(&mut page, all.iter());
     silenced(&mut page, explanation.claims.iter().flat_map(|claim| &claim.silenced));
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, &explanation.fleet);
-    end(page, release)
+    end(page)
 }
 
 /// The page of what the regions' clusters have of what is published for them.
-pub fn standing(standing: &Standing, release: &str) -> String {
+pub fn standing(standing: &Standing, maker: Maker<'_>) -> String {
     let mut page = begin(&format!("pouch verify for {}", standing.fleet));
     page.element("h1", format!("Regions of fleet {}", standing.fleet));
+    made(&mut page, maker, &Text::default());
     page.element("p", standing::sentence(standing));
     if !standing.values {
         page.element("p class=\"changed\"", "Values of Secrets were not compared.");
@@ -174,8 +213,8 @@ pub fn standing(standing: &Standing, release: &str) -> String {
     standing::claimants(&mut page, standing);
     heading(&mut page, "findings", "Findings");
     let all: Vec<FindingRecord> = standing.regions.iter().flat_map(|region| region.findings.iter().cloned()).collect();
-    findings(&mut page, &all);
-    end(page, release)
+    findings(&mut page, all.iter());
+    end(page)
 }
 
 fn begin(title: &str) -> Html {
@@ -192,11 +231,16 @@ fn begin(title: &str) -> Html {
     page
 }
 
-fn end(mut page: Html, release: &str) -> String {
-    page.element(
-        "p class=\"dim\"",
-        format!("Made by pouch {release}. It shows no value of any Secret, and asks nobody for anything."),
-    );
+/// Says by what a page was made and when, and after that what else is to be said of the whole.
+fn made(page: &mut Html, maker: Maker<'_>, more: &Text) {
+    page.raw("<p class=\"dim\">");
+    page.text(&format!("As of {} UTC, by pouch {}", minute(maker.time), maker.release));
+    page.spans(more);
+    page.raw("</p>\n");
+}
+
+fn end(mut page: Html) -> String {
+    page.element("p class=\"dim\"", "This page shows no value of any Secret, and loads nothing.");
     page.raw("\n</body>\n</html>\n");
     page.into_string()
 }
@@ -255,7 +299,7 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
     // What no region has needs no column.
     let columns: Vec<(&str, Count)> =
         COUNTED.into_iter().filter(|(_, count)| regions.iter().any(|region| count(region) > 0)).collect();
-    page.raw("<div class=\"scroll\"><table><tr><th>region<th>what would happen<th>objects");
+    page.raw("<div class=\"scroll\"><table class=\"rows\"><tr><th>region<th>what would happen<th>objects");
     columns.iter().for_each(|(word, _)| page.raw(&format!("<th>{word}")));
     page.raw("</tr>\n");
     for region in regions {
@@ -263,11 +307,11 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
         page.element("code", &region.name);
         page.raw(if region.outcome == Outcome::Held { "<td class=\"held\">" } else { "<td>" });
         page.text(&region.named(word));
-        page.raw(&format!("<td class=\"n\">{}", region.objects));
+        page.raw(&format!("<td class=\"n\" title=\"objects\">{}", region.objects));
         for (word, count) in &columns {
             match count(region) {
                 0 => page.raw("<td>"),
-                count => page.raw(&format!("<td class=\"n {word}\">{count}")),
+                count => page.raw(&format!("<td class=\"n {word}\" title=\"{word}\">{count}")),
             }
         }
         page.raw("</tr>\n");
@@ -276,7 +320,7 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
 }
 
 /// What changes in one region: what is held, who can read more or less, a card for each Credential, fields.
-fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages<'_>), open: &mut usize) {
+fn changes(page: &mut Html, region: &Region, beside: &Beside<'_>, open: &mut usize) {
     page.element("h3", &region.name);
     page.raw("\n");
     region.holds.iter().for_each(|hold| held(page, region, hold));
@@ -305,9 +349,13 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
     page.raw("<div class=\"cards\">\n");
     for (credential, lines) in by_credential {
         let Some(credential) = credential else { continue };
-        let claim = claims.get(&(region.name.as_str(), credential)).copied();
-        let age = ages.get(&(region.name.as_str(), credential)).map(Vec::as_slice).unwrap_or_default();
-        card(page, credential, (lines, age), claim, open);
+        let at = (region.name.as_str(), credential);
+        let told = Told {
+            lines,
+            found: beside.found.get(&at).map(Vec::as_slice).unwrap_or_default(),
+            age: beside.ages.get(&at).map(Vec::as_slice).unwrap_or_default(),
+        };
+        card(page, credential, told, beside.claims.get(&at).copied(), open);
     }
     page.raw("</div>\n");
     let fields = fields(region, FIELDS);
@@ -331,11 +379,21 @@ fn held(page: &mut Html, region: &Region, hold: &HoldRecord) {
     page.raw("</p>\n");
 }
 
+/// What is told of a Credential.
+struct Told<'t> {
+    /// What becomes of it.
+    lines: Vec<Text>,
+    /// What was found of it.
+    found: &'t [&'t FindingRecord],
+    /// How old its values are.
+    age: &'t [String],
+}
+
 /// One Credential: what becomes of it, and its chain.
 fn card(
     page: &mut Html,
     credential: &str,
-    (lines, age): (Vec<Text>, &[String]),
+    Told { lines, found, age }: Told<'_>,
     claim: Option<&ClaimRecord>,
     open: &mut usize,
 ) {
@@ -354,6 +412,13 @@ fn card(
     if !lines.is_empty() {
         page.list(lines);
     }
+    for finding in found {
+        let head = Text::of(finding.severity.into(), finding.severity.word()).then(" ").code(finding.code.text());
+        page.raw("<p>");
+        page.spans(&head.then(": "));
+        page.spans(&prose(&finding.message));
+        page.raw("</p>");
+    }
     for age in age {
         page.element("p class=\"dim\"", age);
     }
@@ -368,9 +433,9 @@ fn card(
 }
 
 /// Findings by code, the most severe first. Information is counted, as where findings are told.
-fn findings(page: &mut Html, all: &[FindingRecord]) {
+fn findings<'f>(page: &mut Html, all: impl Iterator<Item = &'f FindingRecord>) {
     let (quiet, told): (Vec<&FindingRecord>, Vec<&FindingRecord>) =
-        all.iter().partition(|finding| finding.severity == Severity::Info);
+        all.partition(|finding| finding.severity == Severity::Info);
     if told.is_empty() {
         page.element("p", "None.");
     }
@@ -427,14 +492,14 @@ fn one(page: &mut Html, group: &Group<'_, FindingRecord>) {
         page.element("dd", consequence);
     }
     if !group.first.help.is_empty() {
-        page.element("dd", &group.first.help);
+        page.prose("dd", &group.first.help);
     }
     page.raw("</dl>");
 }
 
 /// What was found, whom it concerns and where it stands.
 fn head_of<T: Tell>(page: &mut Html, group: &Group<'_, T>, finding: fn(&T) -> &FindingRecord) {
-    page.element("dt", &finding(group.first).message);
+    page.prose("dt", &finding(group.first).message);
     let more = group.places(|it| place(finding(it)));
     let more = (more > 0).then(|| counted(more, "other place", "other places"));
     let about = [place(finding(group.first)), more, concerned(&group.whose(), NAMED)];

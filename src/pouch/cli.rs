@@ -19,6 +19,7 @@ pub mod keygen;
 pub mod log;
 pub mod man;
 mod meant;
+mod pages;
 mod part;
 pub mod plan;
 pub mod publish;

@@ -5,6 +5,7 @@
 //! <https://html.spec.whatwg.org/multipage/parsing.html#data-state>
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::report::document::{Text, Tone};
 use crate::report::markup;
@@ -43,6 +44,11 @@ impl Html {
         self.raw(&format!("</{name}>"));
     }
 
+    /// Adds an element that holds prose, in which words between backticks are code.
+    pub(super) fn prose(&mut self, tag: &str, text: &str) {
+        self.element(tag, prose(text));
+    }
+
     /// Adds a list.
     pub(super) fn list<T: Into<Text>>(&mut self, texts: impl IntoIterator<Item = T>) {
         self.raw("<ul>");
@@ -53,6 +59,20 @@ impl Html {
     pub(super) fn into_string(self) -> String {
         self.0
     }
+}
+
+/// Prose, in which words between backticks are code; where they do not come in pairs, they are letters like others.
+pub(super) fn prose(text: &str) -> Text {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return Text::from(text);
+    }
+    let mut is_code = false;
+    parts.into_iter().fold(Text::default(), |told, part| {
+        let told = if is_code { told.code(part) } else { told.then(part) };
+        is_code = !is_code;
+        told
+    })
 }
 
 /// The class that the style has for a tone.
@@ -80,6 +100,18 @@ fn class(tone: Tone) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_between_backticks_are_code_and_a_single_one_is_a_letter() {
+        let shown = |text: &str| {
+            let mut html = Html::default();
+            html.prose("dd", text);
+            html.into_string()
+        };
+        assert_eq!(shown("add `a: <b>` and `c`."), "<dd>add <code>a: &lt;b&gt;</code> and <code>c</code>.</dd>");
+        assert_eq!(shown("team`b and <i>"), "<dd>team`b and &lt;i&gt;</dd>");
+        assert_eq!(shown(""), "<dd></dd>");
+    }
 
     #[test]
     fn text_is_text_wherever_it_stands() {

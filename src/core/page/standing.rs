@@ -170,7 +170,7 @@ mod tests {
                 RegionStanding { compared: Some(compared(1, false)), findings: vec![lost], ..region("us") },
             ],
         };
-        let html = page_of(&standing, "1.0");
+        let html = page_of(&standing, crate::page::Maker { release: "1.0", time: "2026-01-02T03:04:05Z" });
         assert!(!html.contains("<script>"), "{html}");
         for part in [
             "<p>1 of 3 regions as published; 1 otherwise; 1 not compared.</p>",

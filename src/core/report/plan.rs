@@ -10,6 +10,7 @@ use super::document::{Document, Text, Tone};
 use super::escape;
 use super::group::{Group, Tell, by_news, concerned, counts, groups, place};
 use super::names::{Names, fields, held_by_acceptances, readable};
+use super::privileges::of_plan;
 use super::summary::{FindingRecord, Outcome, PrivilegeRecord, Region, SilencedRecord, SinceRecord, Summary};
 use crate::finding::Severity;
 use crate::listing::{counted, cut};
@@ -51,6 +52,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
         let what = held_by_acceptances(regions);
         out.paragraph(Text::from(format!("To let through {what}: ")).code(command));
     }
+    privileged(&mut out, &of_plan(summary));
     let told = summary.findings.iter().filter(|finding| finding.severity != Severity::Info);
     let (new, old) = by_news(told);
     let is_held_against = summary.since.as_ref().is_some_and(|since| since.unknown.is_none());
@@ -140,7 +142,6 @@ fn news(out: &mut Document, since: &SinceRecord, new: &[Group<'_, FindingRecord>
         out.paragraph(told.then(" cannot be judged: ").code(cut(why, CHARS)));
         return;
     }
-    privileged(out, &since.privileges);
     if new.is_empty() {
         out.paragraph(Text::from("Nothing is found that ").code(base).then(" has not."));
     }
@@ -155,7 +156,7 @@ fn news(out: &mut Document, since: &SinceRecord, new: &[Group<'_, FindingRecord>
     }
 }
 
-/// Says what the configuration gives, and what it takes.
+/// Says what is given to whom, and what is taken.
 fn privileged(out: &mut Document, privileges: &[PrivilegeRecord]) {
     if privileges.is_empty() {
         return;

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::record::PrivilegeRecord;
+use super::summary::{PrivilegeRecord, Summary};
 use crate::config::{Fleet, Globs, GrantRegions, Granted, Grantee, RegionConfig, Source};
 use crate::listing::few;
 use crate::name::{GroupKind, Region, SourceName};
@@ -34,6 +34,27 @@ pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
     );
     changes.0.sort_by(|one, other| (!one.opens, &one.words).cmp(&(!other.opens, &other.words)));
     changes.0
+}
+
+/// All privileges that a plan gives and takes: those of the configuration, and those of objects with the regions where they
+/// change; those that are given come first.
+pub fn of_plan(summary: &Summary) -> Vec<PrivilegeRecord> {
+    let mut of_objects: BTreeMap<&PrivilegeRecord, BTreeSet<&str>> = BTreeMap::new();
+    for region in summary.regions.iter().flatten() {
+        for privilege in region.changes.iter().flat_map(|change| change.privileges()) {
+            of_objects.entry(privilege).or_default().insert(&region.name);
+        }
+    }
+    let mut all: Vec<PrivilegeRecord> =
+        summary.since.iter().flat_map(|since| since.privileges.iter().cloned()).collect();
+    all.extend(of_objects.into_iter().map(|(PrivilegeRecord { opens, words }, regions)| {
+        let word = if regions.len() == 1 { "region" } else { "regions" };
+        let words = format!("{words}, in {word} {}", few(&regions, regions.len(), MOST));
+        PrivilegeRecord { opens: *opens, words }
+    }));
+    // Stable: within each half, the configuration's stay first.
+    all.sort_by_key(|privilege| !privilege.opens);
+    all
 }
 
 fn source<'f>(fleet: &'f Fleet, name: &SourceName) -> Option<&'f Source> {

@@ -8,6 +8,7 @@ use pouch_core::page;
 use pouch_core::region::change::Action;
 
 use super::asked::{Asked, LookArgs};
+use super::pages::Now;
 use super::reach::{self, ReachArgs};
 use super::subject::{Kind, Subject, Words};
 use crate::error::{Ended, Failure};
@@ -176,7 +177,7 @@ impl Args {
                     Question::Rule(_) | Question::Template(_) | Question::Recipient(_) | Question::Changes => None,
                 };
                 let life = log::beside(session, opened, subject);
-                page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
+                page::explain(explanation, life.as_ref(), Now::of(session).maker())
             }
         })
     }

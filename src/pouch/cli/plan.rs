@@ -11,6 +11,7 @@ use pouch_core::report::plan;
 
 use super::asked::{Asked, LookArgs};
 use super::base::{self, Base, BaseArgs};
+use super::pages::Now;
 use super::reach;
 use crate::error::{Ended, Failure};
 use crate::run::places::Places;
@@ -174,7 +175,8 @@ fn finish(
         Format::Html => {
             let explained = explanation(fleet, &Question::Changes, answer);
             let life = log::beside(session, opened, None);
-            page::plan(&summary(), (&explained, life.as_ref()), told::planned_word, env!("CARGO_PKG_VERSION"))
+            let now = Now::of(session);
+            page::plan(&summary(), (&explained, life.as_ref()), told::planned_word, now.maker())
         }
         Format::Markdown => markdown(&plan::plan(&summary(), told::planned_word), "pouch plan"),
     };

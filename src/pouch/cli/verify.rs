@@ -16,6 +16,7 @@ use pouch_core::verify::bundles::{BundleTree, Measure};
 
 use clap::ValueEnum;
 
+use super::pages::Now;
 use super::reach::ReachArgs;
 use crate::cluster::{Cluster, Wanted};
 use crate::error::{Ended, Failure, Kind};
@@ -254,7 +255,7 @@ fn by_configuration(session: &Session, args: &Args) -> Result<Ended, Failure> {
     match args.output {
         Format::Text if ui.is_quiet() && faults == 0 && unread == 0 => {}
         Format::Text => ui.prose(&answer.text(session.global.verbose)),
-        Format::Html => ui.result(&page::standing(&answer, env!("CARGO_PKG_VERSION"))),
+        Format::Html => ui.result(&page::standing(&answer, Now::of(session).maker())),
         Format::Json => {
             let json = serde_json::to_string_pretty(&answer).map_err(|_| Failure::bug("an answer is no JSON"))?;
             ui.result(&format!("{}\n", escape_json(&json)));

@@ -12,6 +12,9 @@
 //!   these files: the value is another.
 //! - Today's values and the reuse key are at hand, in [`Today`]: tags say whether a value of today is one of the old
 //!   values, even if it is by now the value of another entry, Secret or region.
+//! - A commit of pouch's own says which values it replaced, and the value was replaced once between the files that the
+//!   recipient could open and the published one: the value is another. Where commits say of each file between them that the
+//!   value stayed, it is the same. After two changes the first value may be back.
 //! - Otherwise nothing is known: files are sealed anew for many reasons, so other bytes do not prove another value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
 //!
@@ -34,6 +37,7 @@ use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::history::listed_by::ListedBy;
 use crate::history::manifest::Home;
 use crate::history::sealed::{Cover, SealedLeaf, SealedSecret, UNKNOWN};
+use crate::history::steps::Steps;
 use crate::history::today::{Comparable, Today};
 use crate::name::{Claimant, Directory, FleetName, ObjectKey};
 use crate::recipient::Recipient;
@@ -65,6 +69,8 @@ pub struct History {
     pub vouched: ListedBy,
     /// The same of those manifests that a reuse key proves; nothing without keys.
     pub proved: ListedBy,
+    /// What commits prove of the files that they replaced; nothing without keys.
+    pub steps: Steps,
 }
 
 /// What is asked.
@@ -314,8 +320,10 @@ impl<'f, 'a> Court<'f, 'a> {
         for stood in read() {
             let of_one = match today {
                 Some((home, payload)) => self.by_tag(home, &stood.file, payload, name),
-                None if other_length(stood) => Verdict::Changed,
-                None => Verdict::Unknown,
+                None => match self.by_steps(home.as_ref(), stood, &published, name) {
+                    Verdict::Unknown if other_length(stood) => Verdict::Changed,
+                    by_steps => by_steps,
+                },
             };
             // A copy in clear beside the sealed value may be another value, so the tags and the length prove less; and the
             // same values may stand in another document for guests.
@@ -324,6 +332,21 @@ impl<'f, 'a> Court<'f, 'a> {
             worst = worst.min(of_one);
         }
         worst
+    }
+
+    /// Decides whether published values are the one in a file, by what commits prove. With several published files of one
+    /// Secret, each holds a value of today.
+    fn by_steps(&self, home: Option<&Home>, stood: &Stood, published: &[&Stood], name: &str) -> Verdict {
+        let is_changed = |now: &&Stood| {
+            let files = (stood.file.sha256.as_str(), now.file.sha256.as_str());
+            self.facts.steps.is_changed((home?, &stood.file.key), files, name)
+        };
+        let changed: Vec<Option<bool>> = published.iter().map(is_changed).collect();
+        match () {
+            () if changed.contains(&Some(false)) => Verdict::Same,
+            () if !changed.is_empty() && changed.iter().all(|changed| *changed == Some(true)) => Verdict::Changed,
+            () => Verdict::Unknown,
+        }
     }
 
     /// Decides whether today's value is the one in a file, by the file's tags and its length.

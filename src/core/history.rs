@@ -8,7 +8,9 @@ pub mod cut;
 pub mod listed_by;
 pub mod listing;
 pub mod manifest;
+pub mod rotated;
 pub mod sealed;
+pub mod steps;
 pub mod today;
 
 use alloc::string::String;

@@ -32,6 +32,7 @@ pub use schema::{
 use crate::capi;
 use crate::config::Fleet;
 use crate::history::manifest::Home;
+use crate::history::steps::Steps;
 use crate::history::today::Today;
 use crate::name::{Claimant, Directory, Kind, Name, Namespace, ObjectKey};
 use crate::nearest::suggested;
@@ -142,6 +143,11 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
         published,
         secrets,
     })
+}
+
+/// What is proved of the files that the commits of branches replaced.
+pub fn steps(facts: &Facts) -> Steps {
+    life::steps(facts)
 }
 
 /// What was typed, in the form in which names are compared.

@@ -16,6 +16,7 @@ pub mod pages;
 pub mod plan;
 pub mod privileges;
 mod record;
+pub mod rotated;
 pub mod shell;
 pub mod since;
 mod split;

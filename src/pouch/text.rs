@@ -10,6 +10,7 @@ use pouch_core::listing::counted;
 use pouch_core::report::authors::SourceAuthors;
 use pouch_core::report::escape;
 use pouch_core::report::names::{Names, readable, recipients, texts};
+use pouch_core::report::rotated::rotated;
 use pouch_core::report::summary::{Outcome, Region};
 use pouch_core::stamp::SourceStamp;
 use serde_json::Value;
@@ -232,6 +233,7 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
     lines.extend(trailers.read.iter().map(|source| (SOURCE, source.trailer())));
     let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
     lines.extend(names.chunks(MOST_NAMES).map(|names| ("Pouch-Regions", names.join(" "))));
+    lines.extend(rotated(moved).trailers());
     let held = |region: &&Region| region.outcome == Outcome::Held;
     let mut failed: Vec<String> = regions.iter().filter(held).map(|region| format!("{} held", region.name)).collect();
     for region in regions {

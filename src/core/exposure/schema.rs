@@ -188,7 +188,7 @@ pub enum Verdict {
     /// Today's published file can be read.
     Readable,
     /// Today's value stood in a file that could be read, or what could be read is today's value of another
-    /// entry; told only where values were compared.
+    /// entry; told where values were compared, or commits prove that the value stayed.
     Same,
     /// The entry is published, no longer readable, and nothing tells whether its value is another.
     Unknown,

@@ -50,7 +50,7 @@ fn facts(stood: Vec<Stood>) -> History {
         );
         vouched.read(text.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     }
-    History { commits, stood, vouched, proved: ListedBy::default() }
+    History { commits, stood, vouched, proved: ListedBy::default(), steps: Steps::default() }
 }
 
 fn told(answer: &Exposure) -> Vec<String> {

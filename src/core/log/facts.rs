@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::schema::{CommitName, SourceRecord};
 use crate::history::File;
 use crate::history::listing::Relisted;
+use crate::history::rotated::Rotated;
 use crate::name::Claimant;
 
 /// A commit.
@@ -26,6 +27,8 @@ pub struct Commit {
     pub sources: Vec<SourceRecord>,
     /// Whether its last line, or that of what it merges as it is, proves that pouch made it; none without a reuse key.
     pub proved: Option<bool>,
+    /// The values that it replaced, if its last line, or that of what it merges onto its first parent, proves what it says.
+    pub rotated: Rotated,
     /// The commits that it merges.
     pub merged: Vec<CommitName>,
 }

@@ -12,10 +12,13 @@ use super::values::{Version, compare, sealed_texts};
 use crate::history::listed_by::ListedBy;
 use crate::history::listing::{Listed, Relisted};
 use crate::history::manifest::Home;
-use crate::history::sealed::SealedSecret;
+use crate::history::rotated::Rotated;
+use crate::history::sealed::{SealedLeaf, SealedSecret};
+use crate::history::steps::{Known, Steps};
 use crate::history::today::Today;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::report::summary::ObjectRecord;
+use crate::secret::EntryChange as EntryFate;
 
 /// An object, as questions are about it.
 pub(super) struct About {
@@ -149,6 +152,7 @@ struct Past<'f> {
 
 struct Walk<'f> {
     facts: &'f Facts,
+    branch: &'f Branch,
     today: Option<&'f Today<'f>>,
     /// The contents of all files that stand, by path.
     files: BTreeMap<Arc<str>, usize>,
@@ -160,25 +164,22 @@ struct Walk<'f> {
     past: BTreeMap<Place, Past<'f>>,
     /// The lists of those manifests that a reuse key proves.
     proved: ListedBy,
+    /// What is proved of files that were replaced, where that is wanted.
+    steps: Option<Steps>,
+}
+
+/// What is proved of the files that the commits of branches replaced.
+pub(super) fn steps(facts: &Facts) -> Steps {
+    facts.branches.iter().fold(Steps::default(), |steps, branch| {
+        let mut walk = Walk { steps: Some(steps), ..Walk::of(facts, branch, None) };
+        branch.steps.iter().for_each(|step| _ = walk.step(step));
+        walk.steps.unwrap_or_default()
+    })
 }
 
 /// Goes through a branch.
 pub(super) fn life<'f>(facts: &'f Facts, branch: &'f Branch, today: Option<&'f Today<'f>>) -> Life {
-    let mut walk = Walk {
-        facts,
-        today,
-        files: BTreeMap::new(),
-        listed: BTreeMap::new(),
-        owners: BTreeMap::new(),
-        standing: BTreeMap::new(),
-        past: BTreeMap::new(),
-        proved: ListedBy::default(),
-    };
-    for relisted in branch.steps.iter().flat_map(|step| &step.listings).filter(|relisted| relisted.is_proved) {
-        if let Some(listed) = &relisted.change.listed {
-            walk.proved.file(&relisted.change.home, &listed.sha256);
-        }
-    }
+    let mut walk = Walk::of(facts, branch, today);
     let mut told = BTreeMap::new();
     for step in &branch.steps {
         let of_step = walk.step(step);
@@ -191,6 +192,27 @@ pub(super) fn life<'f>(facts: &'f Facts, branch: &'f Branch, today: Option<&'f T
 }
 
 impl<'f> Walk<'f> {
+    fn of(facts: &'f Facts, branch: &'f Branch, today: Option<&'f Today<'f>>) -> Self {
+        let mut proved = ListedBy::default();
+        for relisted in branch.steps.iter().flat_map(|step| &step.listings).filter(|relisted| relisted.is_proved) {
+            if let Some(listed) = &relisted.change.listed {
+                proved.file(&relisted.change.home, &listed.sha256);
+            }
+        }
+        Self {
+            facts,
+            branch,
+            today,
+            files: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            past: BTreeMap::new(),
+            proved,
+            steps: None,
+        }
+    }
+
     fn step(&mut self, step: &Step) -> Vec<Told> {
         let mut touched: BTreeSet<Place> = BTreeSet::new();
         for (path, content) in &step.files {
@@ -269,7 +291,45 @@ impl<'f> Walk<'f> {
         view.listed.as_ref().is_some_and(|listed| Some(listed.sha256.as_str()) == sha256)
     }
 
-    fn values(&self, place: &Place, old: &View, new: &View) -> (Values, Vec<EntryRecord>) {
+    /// What a commit that replaced an object's file by another proves of the values.
+    fn rotated(&self, place: &Place, commit: usize, old: &View, new: &View) -> Option<&'f Rotated> {
+        // A document for guests may be another around the same values.
+        let tells = |view: &View| {
+            self.is_proved(place, view) && self.secret(place, view).is_some_and(|secret| !secret.is_envelope())
+        };
+        Some(&self.branch.commits.get(commit)?.rotated).filter(|_| tells(old) && tells(new))
+    }
+
+    /// Notes what is proved of a file that replaced another one.
+    fn step_to(&mut self, place: &Place, commit: usize, old: &View, new: &View) {
+        let secrets = self.secret(place, old).zip(self.secret(place, new));
+        let Some((then, now)) = secrets.filter(|_| self.steps.is_some()) else { return };
+        let (rotated, secret) = (self.rotated(place, commit, old, new), place.1.path());
+        let known = then.filled().filter_map(|entry| {
+            let both = (then.entries.get(entry), now.entries.get(entry));
+            let is_changed = match both {
+                (_, None | Some(SealedLeaf::Empty)) => return None,
+                (Some(SealedLeaf::Sealed(a)), Some(SealedLeaf::Sealed(b))) if a == b => false,
+                _ => match rotated?.of(&place.0.directory, &secret, entry)? {
+                    EntryFate::Changed => true,
+                    EntryFate::Same => false,
+                    _ => return None,
+                },
+            };
+            Some((String::from(entry), is_changed))
+        });
+        let (known, files) = (known.collect(), (then.sha256.as_str(), now.sha256.as_str()));
+        self.steps.iter_mut().for_each(|steps| steps.add((&place.0, &place.1), files, Known::clone(&known)));
+    }
+
+    /// Returns true for a file that its manifest lists, and a proved one too. Pouch compared with no other.
+    fn is_proved(&self, place: &Place, view: &View) -> bool {
+        let (Home { fleet, directory }, sha256) = (&place.0, self.facts.files.get(view.file).map(|file| &file.sha256));
+        self.is_as_listed(view) && sha256.is_some_and(|sha256| self.proved.says(fleet, directory, sha256))
+    }
+
+    /// What the values of an object became from one view to another; in `commit`, if that replaced one by the other.
+    fn values(&self, place: &Place, commit: Option<usize>, old: &View, new: &View) -> (Values, Vec<EntryRecord>) {
         if old.file == new.file {
             return (Values::Same, Vec::new());
         }
@@ -278,8 +338,10 @@ impl<'f> Walk<'f> {
             let held = self.today.and_then(|today| today.held(&place.0, file, &self.proved));
             Some(Version { file, is_listed: self.is_as_listed(view), held: held.unwrap_or_default() })
         };
+        let rotated = commit.and_then(|commit| self.rotated(place, commit, old, new));
+        let (directory, secret) = (&place.0.directory, place.1.path());
         match (version(old), version(new)) {
-            (Some(old), Some(new)) => compare(&old, &new),
+            (Some(old), Some(new)) => compare(&old, &new, &|entry| rotated?.of(directory, &secret, entry)),
             // What cannot be looked into may be anything.
             _ => (Values::Unknown, Vec::from([EntryRecord { name: String::new(), change: EntryChange::Unknown }])),
         }
@@ -323,7 +385,7 @@ impl<'f> Walk<'f> {
         let past = self.past.get(place).map(|past| past.last.clone());
         let secret = self.secret(place, new);
         let of_secret = past.as_ref().filter(|_| place.1.kind.is_secret());
-        let (values, entries) = of_secret.map(|last| self.values(place, last, new)).unzip();
+        let (values, entries) = of_secret.map(|last| self.values(place, None, last, new)).unzip();
         let entries = entries.unwrap_or_default();
         self.note(place, commit, (new, &entries));
         let recipients_added = secret.map(|secret| secret.readers().map(ToString::to_string).collect());
@@ -356,7 +418,8 @@ impl<'f> Walk<'f> {
     fn changed(&mut self, place: &Place, commit: usize, old: &View, new: &View) -> Vec<Event> {
         let mut events = Vec::new();
         if old.file != new.file {
-            let (values, entries) = self.values(place, old, new);
+            self.step_to(place, commit, old, new);
+            let (values, entries) = self.values(place, Some(commit), old, new);
             match (self.secret(place, old), self.secret(place, new)) {
                 (Some(a), Some(b)) => {
                     self.note(place, commit, (new, &entries));

@@ -5,7 +5,7 @@
 use alloc::string::ToString as _;
 
 use super::schema::{CommitRecord, Log};
-use super::text::{Most, lines, looked, no_secrets, none_older, nothing, now, older, sources};
+use super::text::{Most, lines, looked, no_secrets, none_older, nothing, now, older, sources, untold};
 use crate::report::commit::{minute, short};
 use crate::report::document::{Document, Text, Tone};
 
@@ -40,9 +40,14 @@ pub fn document(log: &Log) -> Document {
             }
         }
     }
-    if log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty() {
+    let is_now = log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty();
+    if is_now {
         out.heading(4, "Published now");
         out.items(0, now(log, all).into_iter().map(|line| Text::of(Tone::Code, line)));
+        out.blank();
+    }
+    if let Some(line) = untold(log).filter(|_| is_now || log.commits.is_none()) {
+        out.line(Text::of(Tone::Code, line));
     }
     out
 }

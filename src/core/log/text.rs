@@ -68,10 +68,15 @@ pub fn text(log: &Log, most: Most) -> Document {
             }
         }
     }
-    if log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty() {
+    let is_now = log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty();
+    if is_now {
         out.blank();
         out.item(0, Text::of(Tone::Strong, "Published now:"));
         out.items(1, now(log, most));
+    }
+    if let Some(line) = untold(log).filter(|_| is_now || log.commits.is_none()) {
+        out.blank();
+        out.item(0, line);
     }
     out
 }
@@ -314,7 +319,7 @@ fn since(changed: bool, rotated: &CommitName, perhaps: Option<&CommitName>) -> S
     let commit = |name: &CommitName| format!("{} in {}", day(&name.time), short(&name.id));
     let how = if changed { "changed" } else { "first published" };
     let perhaps =
-        perhaps.map(|name| format!("; sealed anew {}, so nobody can tell whether a value changed", commit(name)));
+        perhaps.map(|name| format!("; sealed again {}, which does not prove whether a value changed", commit(name)));
     format!("{how} {}{}", commit(rotated), perhaps.unwrap_or_default())
 }
 
@@ -342,6 +347,22 @@ pub(super) fn no_secrets(log: &Log) -> Option<String> {
     Some(format!(
         "{names} {verb} never known to change, and other entries of the same Secret were. If such an entry is no secret, \
          leave it out: --not-secret {first}"
+    ))
+}
+
+/// The flag that tells whether values changed that no commit proves; none where that is known, or was asked for.
+pub(super) fn untold(log: &Log) -> Option<String> {
+    let count = log.secrets.iter().filter(|secret| secret.perhaps_rotated.is_some()).count();
+    if log.values || count == 0 {
+        return None;
+    }
+    let secrets = counted(count, "Secret", "Secrets");
+    let key = match log.looked.branches.iter().any(|branch| branch.unproved.is_none()) {
+        true => " Without the reuse key, no commit proves what it changed.",
+        false => "",
+    };
+    Some(format!(
+        "It is not known of {secrets} whether a value changed since; --values compares them with the sources.{key}"
     ))
 }
 

@@ -4,6 +4,7 @@
 //!
 //! - The same sealed text, byte for byte, is the same value.
 //! - Ciphertext of another length is another value, if manifests list both files: pouch's base64 has one spelling.
+//! - What a commit proves of the values that it replaced is so, where both files are as proved manifests list them.
 //! - With today's values and the reuse key, tags tell of each file whether it holds today's value. If one of two files does
 //!   and the other does not, the values differ; if both do, they are the same.
 //!
@@ -16,6 +17,7 @@ use alloc::vec::Vec;
 
 use super::schema::{EntryChange, EntryRecord, Values};
 use crate::history::sealed::{SealedLeaf, SealedSecret};
+use crate::secret;
 
 /// A file of a Secret, and what is known of it.
 pub(super) struct Version<'f> {
@@ -26,8 +28,11 @@ pub(super) struct Version<'f> {
     pub held: BTreeMap<&'f str, bool>,
 }
 
+/// What the commit that replaced one file by the other proves of an entry.
+pub(super) type Proved<'a> = &'a dyn Fn(&str) -> Option<secret::EntryChange>;
+
 /// What became of the values from one file to another.
-pub(super) fn compare(old: &Version<'_>, new: &Version<'_>) -> (Values, Vec<EntryRecord>) {
+pub(super) fn compare(old: &Version<'_>, new: &Version<'_>, proved: Proved<'_>) -> (Values, Vec<EntryRecord>) {
     let names: BTreeSet<&String> = old.file.entries.keys().chain(new.file.entries.keys()).collect();
     let mut entries = Vec::new();
     for name in names {
@@ -36,9 +41,10 @@ pub(super) fn compare(old: &Version<'_>, new: &Version<'_>) -> (Values, Vec<Entr
             (None, Some(_)) => Some(EntryChange::Added),
             (Some(_), None) => Some(EntryChange::Withdrawn),
             (Some(SealedLeaf::Sealed(a)), Some(SealedLeaf::Sealed(b))) if a == b => None,
-            _ => match (old.held.get(name.as_str()), new.held.get(name.as_str())) {
-                (Some(true), Some(true)) => None,
-                (Some(a), Some(b)) if a != b => Some(EntryChange::Changed),
+            _ => match (old.held.get(name.as_str()), new.held.get(name.as_str()), proved(name)) {
+                (Some(true), Some(true), _) | (_, _, Some(secret::EntryChange::Same)) => None,
+                (Some(a), Some(b), _) if a != b => Some(EntryChange::Changed),
+                (_, _, Some(secret::EntryChange::Changed)) => Some(EntryChange::Changed),
                 _ if other_length(name, old, new) => Some(EntryChange::Changed),
                 _ => Some(EntryChange::Unknown),
             },

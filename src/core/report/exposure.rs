@@ -34,7 +34,7 @@ pub fn exposure(answer: &Exposure, whom: Whom) -> Document {
         lines.line(0, format!("{recipient} is in no sealed file of these commits"));
     }
     for reader in answer.readers.iter().flatten() {
-        lines.reader(reader, whom.named);
+        lines.reader(reader, whom.named, answer.values);
     }
     for key in answer.reuse_keys.iter().flatten() {
         lines.key(key);
@@ -80,11 +80,11 @@ impl Lines {
         }
     }
 
-    fn reader(&mut self, reader: &Reader, named: bool) {
+    fn reader(&mut self, reader: &Reader, named: bool, values: bool) {
         let Some(recipient) = &reader.recipient else {
             self.0.blank();
             self.line(0, "Everybody who has the repository: these were there in clear");
-            return self.advice(&reader.secrets.iter().collect::<Vec<_>>());
+            return self.advice(&reader.secrets.iter().collect::<Vec<_>>(), values);
         };
         let (removed, current): (Vec<&Exposed>, Vec<&Exposed>) =
             reader.secrets.iter().partition(|secret| secret.removed || named);
@@ -106,10 +106,10 @@ impl Lines {
                 self.secret(secret, &secret.entries.iter().collect::<Vec<_>>());
             }
         }
-        self.advice(&removed);
+        self.advice(&removed, values);
     }
 
-    fn advice(&mut self, secrets: &[&Exposed]) {
+    fn advice(&mut self, secrets: &[&Exposed], values: bool) {
         for verdict in [Verdict::Readable, Verdict::Same, Verdict::Unknown, Verdict::Changed, Verdict::Gone] {
             let mut told = false;
             for secret in secrets {
@@ -117,7 +117,7 @@ impl Lines {
                 let entries: Vec<&EntryRecord> = of_verdict.collect();
                 if !entries.is_empty() {
                     if !core::mem::replace(&mut told, true) {
-                        self.title(1, heading(verdict));
+                        self.title(1, heading(verdict, values));
                     }
                     self.secret(secret, &entries);
                 }
@@ -163,11 +163,14 @@ impl Lines {
 }
 
 /// The heading over values of a verdict: what to do about them.
-fn heading(verdict: Verdict) -> &'static str {
+fn heading(verdict: Verdict, values: bool) -> &'static str {
     match verdict {
         Verdict::Readable => "Published in a file that can be read: seal it anew first, then rotate:",
         Verdict::Same => "Rotate, today's value could be read:",
-        Verdict::Unknown => "Rotate, unless you know that the value was changed since:",
+        Verdict::Unknown if values => "Rotate, unless you know that the value was changed since:",
+        Verdict::Unknown => {
+            "Rotate, unless you know that the value was changed since; --values compares it with the sources:"
+        }
         Verdict::Changed => "Changed since; check that the provider no longer accepts the old value:",
         Verdict::Gone => {
             "No longer published there, perhaps elsewhere or under another name; check that the provider no longer \

@@ -32,8 +32,9 @@ all of it is there; 7 with --deny, a Secret is older than --older-than; 64 usage
 ///
 /// For every commit it tells what was published, changed, sealed anew or for others, carried over and
 /// withdrawn, for which Credentials and from which states of the sources. No key is needed, and nothing is
-/// opened: where nobody can tell without the values whether one changed, it says so. With --values it reads
-/// the sources and the reuse key too, and can tell since when today's values are published.
+/// opened: where it is not known whether a value changed, it says so. With the reuse key at hand, the commits
+/// of pouch itself prove which values they replaced. With --values it reads the sources too, and tells since
+/// when today's values are published.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What to tell", after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {

@@ -14,7 +14,8 @@ use self::history::{ReadHistory, read};
 use crate::error::Failure;
 use crate::git::history::{Since, Wanted};
 use crate::run::history::today::with_today;
-use crate::run::history::{homes, references, warn_of};
+use crate::run::history::{Reading, homes, references, warn_of};
+use crate::run::log::proved;
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::repository::{self, Repository};
@@ -54,7 +55,7 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let keys = match &opened {
         Some(opened) if asked.values => Some(opened.keys(session)?),
-        _ => None,
+        opened => opened.as_ref().and_then(|opened| opened.keys_at_hand(session)),
     };
     let Repository { path, called, fetched } =
         repository::find(session, asked.repository, opened.as_ref(), (repository::EXPOSURE, None))?;
@@ -62,7 +63,12 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
     let published_now: Vec<String> = branches.keys().flat_map(|branch| references(branch)).collect();
     let (typed, since) = asked.since.unzip();
     let wanted = Wanted { revisions: asked.revisions, since, current: &published_now };
-    let ReadHistory { facts, mut looked } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
+    let with_keys = fleet.zip(keys.as_ref());
+    let ReadHistory { mut facts, mut looked } = read(&path, called, &wanted, with_keys, session)?;
+    // The values of today tell more.
+    if !asked.values && asked.key_id.is_none() && with_keys.is_some_and(|(fleet, _)| fleet.output.git.is_some()) {
+        facts.steps = proved(&Reading { path: &path, keys: with_keys, stop: &session.stop })?;
+    }
     // All that was wanted of it is read, and what follows may take its time.
     drop(fetched);
     looked.since = typed.map(str::to_owned);
@@ -70,7 +76,7 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         warn(&looked, ui);
     }
     let query = Query { recipients: asked.recipients, removed: asked.removed, fleet, today: None };
-    Ok(match (asked.key_id, opened.as_ref().zip(keys.as_ref())) {
+    Ok(match (asked.key_id, opened.as_ref().zip(keys.as_ref()).filter(|_| asked.values)) {
         (Some(""), _) => guessable(&facts, None, fleet, looked),
         (Some(id), _) => {
             has_key(id, &facts)?;

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
+use pouch_core::history::steps::Steps;
 use pouch_core::listing::few;
-use pouch_core::log::{Facts, Log, Looked, Query, Question, log};
+use pouch_core::log::{Facts, Log, Looked, Query, Question, log, steps};
 use pouch_core::name::{Claimant, Directory, ObjectKey, Region, is_directory};
 
 use self::history::{Line, ReadLines, read};
@@ -82,7 +83,7 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
     let question = asked.subject.as_ref().map(|subject| question(subject, fleet)).transpose()?;
     let keys = match opened {
         Some(opened) if asked.values => Some(opened.keys(session)?),
-        _ => None,
+        opened => opened.and_then(|opened| opened.keys_at_hand(session)),
     };
     let region = if let Some(Question::Region(directory)) = &question { Some(directory) } else { None };
     let how = (repository::LOG, region);
@@ -111,12 +112,19 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
         now: now.as_second(),
         at: Timestamp::from_second(now.as_second()).unwrap_or(now).to_string(),
     };
-    match opened.zip(keys.as_ref()) {
+    match opened.zip(keys.as_ref()).filter(|_| asked.values) {
         None => told(&facts, &query, looked),
         Some((opened, keys)) => with_today(session, opened, keys, &asked.reach, |today| {
             told(&facts, &Query { today: Some(today), ..query }, looked)
         })?,
     }
+}
+
+/// What is proved of the files that were replaced on the branches that regions follow.
+pub(in crate::run) fn proved(reading: &Reading<'_>) -> Result<Steps, Failure> {
+    let ends = Ends::open(reading.path)?;
+    let (lines, _) = lines(&ends, &[], (reading.keys.map(|(fleet, _)| fleet), None))?;
+    Ok(steps(&read(reading, &ends, &lines)?.facts))
 }
 
 fn told(facts: &Facts, query: &Query<'_>, looked: Looked) -> Result<Log, Failure> {

@@ -9,7 +9,8 @@ use pouch_core::nearest::did_you_mean;
 use pouch_core::reuse::KeyRing;
 
 use super::config::{Settings, load_from, load_without_keys};
-use super::keys::reuse_keys;
+use super::keys::{reuse_keys, reuse_keys_at_hand};
+use super::problem::SettingsError;
 use super::revision::{From, Revision};
 use crate::error::Failure;
 use crate::session::Session;
@@ -98,6 +99,14 @@ impl Opened {
             session.ui.warn(&warning);
         }
         Ok(keys)
+    }
+
+    /// The reuse keys, for an answer that is worth having without them: none unless they can be read.
+    pub fn keys_at_hand(&self, session: &Session) -> Option<KeyRing> {
+        let read = reuse_keys_at_hand(&self.settings, &session.ambient);
+        let unread =
+            |why: &SettingsError| session.ui.detail(&format!("the history is told without the reuse key: {why}"));
+        read.inspect_err(unread).ok().flatten().map(|(keys, _)| keys)
     }
 }
 

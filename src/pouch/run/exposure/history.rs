@@ -6,6 +6,7 @@ use std::path::Path;
 use pouch_core::config::Fleet;
 use pouch_core::exposure::{Commit, History, Looked, Stood};
 use pouch_core::history::listed_by::{ListedBy, Vouched};
+use pouch_core::history::steps::Steps;
 use pouch_core::history::{File, directory_of};
 use pouch_core::name::Directory;
 use pouch_core::reuse::KeyRing;
@@ -87,7 +88,13 @@ pub fn read(
         since: None,
         skipped: told(skipped),
     };
-    let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched, proved };
+    let facts = History {
+        commits: history.commits.iter().map(commit).collect(),
+        stood,
+        vouched,
+        proved,
+        steps: Steps::default(),
+    };
     Ok(ReadHistory { facts, looked })
 }
 

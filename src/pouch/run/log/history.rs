@@ -6,6 +6,7 @@ use pouch_core::config::Fleet;
 use pouch_core::history::directory_of;
 use pouch_core::history::listing::Relistings;
 use pouch_core::history::manifest::manifest_of;
+use pouch_core::history::rotated::{CHANGED, COMPARED, Rotated};
 use pouch_core::log::{Branch, BranchRecord, Commit, CommitName, Facts, Looked, SourceRecord, Step};
 use pouch_core::name::Directory;
 use pouch_core::reuse::{self, KeyRing, commit_verifies};
@@ -84,10 +85,15 @@ struct Walked<'l> {
 
 impl Walked<'_> {
     fn add(&mut self, made: &Made, touched: Vec<Touched>) {
+        // What is merged as it is, is what pouch made.
+        let as_it_is = made.merged.iter().filter(|merged| merged.tree == made.tree);
+        let mut own = std::iter::once(made).chain(as_it_is);
+        let own = self.keys.and_then(|keys| own.find(|made| self.proves(keys, made)));
+        let before = self.commits.last().map_or("", |commit| &commit.id);
+        // What was made on another commit was compared with what stood there.
+        let rotated = own.filter(|own| own.parent == before).map(|own| rotated(&own.message)).unwrap_or_default();
         let proved = self.keys.map(|keys| {
-            // What is merged as it is, is what pouch made.
-            let as_it_is = made.merged.iter().filter(|merged| merged.tree == made.tree);
-            let is_proved = std::iter::once(made).chain(as_it_is).any(|made| self.proves(keys, made));
+            let is_proved = own.is_some();
             // Of a key that is not at hand nobody knows.
             let known = |value: &str| value.split(' ').next().is_some_and(|id| keys.1.with_id(id).next().is_some());
             if !is_proved && values(trailers(&made.message), SEAL).any(known) {
@@ -108,6 +114,7 @@ impl Walked<'_> {
             subject: cut(made.message.trim_start().lines().next().unwrap_or_default()),
             sources,
             proved,
+            rotated,
             merged: made
                 .merged
                 .iter()
@@ -129,6 +136,12 @@ impl Walked<'_> {
             commit_verifies(keys, &fleet.name, made, message)
         })
     }
+}
+
+/// The values that a commit replaced, as its message says.
+fn rotated(message: &str) -> Rotated {
+    let lines = trailers(message);
+    Rotated::read(values(lines, CHANGED), values(lines, COMPARED))
 }
 
 /// The states of sources that a message names.

@@ -120,18 +120,25 @@ fn verdicts(answer: &Value) -> Vec<String> {
 #[test]
 fn a_removed_recipient_is_told_with_what_it_could_read() {
     let (fleet, recipient) = rotated();
+    let (key, away) = (fleet.path("reuse.key"), fleet.path("reuse.away"));
+    std::fs::rename(&key, &away).unwrap();
     let answer = asked(&fleet, &["--removed"]);
+    let told = fleet.run(&["exposure", "--removed"]).ends(0).stdout;
+    std::fs::rename(&away, &key).unwrap();
     assert_eq!(answer["readers"][0]["recipient"], EU);
     assert_eq!(
         verdicts(&answer),
         ["eu/c0 value unknown eu-team/c0", "eu/c1 value unknown eu-team/c1", "eu/c2 value gone eu-team/c2"]
     );
-    // Today's values and the reuse key tell more; no private key is asked for.
-    let answer = asked(&fleet, &["--removed", "--values"]);
-    assert_eq!(
-        verdicts(&answer),
-        ["eu/c0 value same eu-team/c0", "eu/c1 value changed eu-team/c1", "eu/c2 value gone eu-team/c2"]
-    );
+    assert!(told.contains("the value was changed since; --values compares it with the sources:"), "{told}");
+    // The reuse key, and today's values with it, tell more; no private key is asked for.
+    for more in [&[][..], &["--values"]] {
+        let answer = asked(&fleet, &[&["--removed"], more].concat());
+        assert_eq!(
+            verdicts(&answer),
+            ["eu/c0 value same eu-team/c0", "eu/c1 value changed eu-team/c1", "eu/c2 value gone eu-team/c2"]
+        );
+    }
     let answer = asked(&fleet, &["--recipient", &recipient]);
     assert_eq!(
         verdicts(&answer),
@@ -288,4 +295,22 @@ fn check_signal_while_fetching(begins: &str) {
     assert_eq!(fetched(), 0);
     let pid = fleet.read("pid").trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
     assert!(rustix::process::test_kill_process(pid).is_err(), "git is still there");
+}
+
+/// What commits prove is a change, until a second one may have put the first value back, or somebody else made the commit.
+#[test]
+fn a_rotation_is_believed_once_and_from_pouch_alone() {
+    let of_c1 = |fleet: &Fleet, more: &[&str]| {
+        let all = verdicts(&asked(fleet, &[&["--removed"], more].concat()));
+        all.into_iter().find(|line| line.starts_with("eu/c1 ")).unwrap()
+    };
+    let (fleet, _) = rotated();
+    assert_eq!(of_c1(&fleet, &[]), "eu/c1 value changed eu-team/c1");
+    fleet.secret("eu", "c1", &format!("value: {CANARY}-eu-1"));
+    Origin::known(&fleet).publish(&[]).ends(0);
+    assert_eq!(of_c1(&fleet, &[]), "eu/c1 value unknown eu-team/c1");
+    assert_eq!(of_c1(&fleet, &["--values"]), "eu/c1 value same eu-team/c1");
+    let (fleet, _) = rotated();
+    Origin::known(&fleet).run_beside("export GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'; git commit -q --amend --no-edit --reset-author; git push -qf origin HEAD:main");
+    assert_eq!(of_c1(&fleet, &[]), "eu/c1 value unknown eu-team/c1");
 }

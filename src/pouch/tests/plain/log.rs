@@ -2,6 +2,9 @@
 
 mod hostile;
 mod model;
+mod proved;
+
+use std::fs;
 
 use serde_json::Value;
 
@@ -45,6 +48,20 @@ impl Life {
         let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
         assert!(schema.is_valid(&log), "{:?}", schema.iter_errors(&log).next());
         log
+    }
+
+    /// Does something where the reuse key is not at hand.
+    pub fn without_key<T>(&self, act: impl FnOnce() -> T) -> T {
+        let [key, away] = ["reuse.key", "reuse.away"].map(|name| self.fleet.path(name));
+        fs::rename(&key, &away).unwrap();
+        let done = act();
+        fs::rename(away, key).unwrap();
+        done
+    }
+
+    /// The answer of who has the repository and the configuration alone.
+    pub fn log_without_key(&self, arguments: &[&str]) -> Value {
+        self.without_key(|| self.log(arguments))
     }
 
     /// All of it: `c0` gets a longer value, `c1` one of the same length; everything is sealed anew, then for one more; `c0`
@@ -129,7 +146,7 @@ fn ages(log: &Value) -> Vec<String> {
 #[test]
 fn a_credential_s_whole_life_is_told() {
     let life = Life::whole();
-    let log = life.log(&["eu-team/c0"]);
+    let log = life.log_without_key(&["eu-team/c0"]);
     assert_eq!(
         told(&log),
         [
@@ -142,7 +159,7 @@ fn a_credential_s_whole_life_is_told() {
         ]
     );
     assert_eq!(ages(&log), ["eu/c0 10 true 40"]);
-    let log = life.log(&["secret", "c1", "-n", "eu-team"]);
+    let log = life.log_without_key(&["secret", "c1", "-n", "eu-team"]);
     assert_eq!(
         told(&log),
         [
@@ -202,7 +219,7 @@ fn with_values_it_is_known_since_when_they_are_published() {
 fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
     let life = Life::whole();
     let shown = |arguments: &[&str]| life.fleet.run(&[&["log"], arguments].concat()).ends(0).stdout;
-    let credential = shown(&["eu-team/c0"]);
+    let credential = life.without_key(|| shown(&["eu-team/c0"]));
     for says in [
         "8 commits of main, up to ",
         "  eu  changed     Secret eu-team/c0: value; for eu-team/c0\n",
@@ -210,7 +227,7 @@ fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
         "  eu  carried     Secret eu-team/c0: stays as it was: missing-reference; for eu-team/c0\n",
         "Published now:\n  eu  Secret eu-team/c0: up to ",
         "d, changed 2023-11-24 in ",
-        "; sealed anew 2023-12-24 in ",
+        "; sealed again 2023-12-24 in ",
     ] {
         assert!(credential.contains(says), "no {says:?} in:\n{credential}");
     }
@@ -249,7 +266,8 @@ fn nothing_but_another_value_makes_a_secret_young() {
     life.fleet.secret("eu", "c1", &format!("value: {CANARY}-eu-1, more: of-another-kind-and-longer"));
     life.on(30, &["publish"]).ends(0);
     // Without a key nobody can tell that the first entry stayed, and with one it is as old as the Secret.
-    assert_eq!(ages(&life.log(&["eu-team/c1"])), ["eu/c1 0 false 30"]);
+    assert_eq!(ages(&life.log_without_key(&["eu-team/c1"])), ["eu/c1 0 false 30"]);
+    assert_eq!(ages(&life.log(&["eu-team/c1"])), ["eu/c1 0 false -"]);
     let with_values = ages(&life.log(&["eu-team/c1", "--values"]));
     assert!(with_values[0].starts_with("eu/c1 0 false "), "{with_values:?}");
     life.origin().commit_beside("git checkout -q HEAD~3 -- bundles");
@@ -312,26 +330,29 @@ fn what_was_not_rotated_is_listed_and_denied() {
     let life = Life::whole();
     let now = jiff::Timestamp::now().as_second();
     let days = |day: i64| (now - BEGIN) / DAY - day;
-    let listed = |older: i64, more: &[&str]| -> Vec<String> {
-        let log = life.log(&[&["--older-than", &format!("{older}d")], more].concat());
+    let names = |log: Value| -> Vec<String> {
         assert!(log.get("commits").is_none(), "{log}");
         list(&log["secrets"])
             .iter()
             .map(|secret| format!("{}/{}", text(&secret["directory"]), text(&secret["name"])))
             .collect()
     };
+    let listed = |older: i64, more: &[&str]| names(life.log(&[&["--older-than", &format!("{older}d")], more].concat()));
+    let listed_without_key = |older: i64| names(life.log_without_key(&["--older-than", &format!("{older}d")]));
     // By region, oldest first. What nobody can tell counts as not rotated.
-    assert_eq!(listed(days(60), &[]), ["eu/c1", "eu/c0", "us/c0", "us/c1"]);
-    assert_eq!(listed(days(5), &[]), ["eu/c1", "us/c0", "us/c1"]);
-    assert_eq!(listed(days(5), &["--values"]), ["us/c0", "us/c1"]);
-    assert_eq!(listed(days(15), &["--values"]), ["eu/c0", "us/c0", "us/c1"]);
+    assert_eq!(listed_without_key(days(60)), ["eu/c1", "eu/c0", "us/c0", "us/c1"]);
+    assert_eq!(listed_without_key(days(5)), ["eu/c1", "us/c0", "us/c1"]);
+    for more in [&["--values"][..], &[]] {
+        assert_eq!(listed(days(5), more), ["us/c0", "us/c1"]);
+        assert_eq!(listed(days(15), more), ["eu/c0", "us/c0", "us/c1"]);
+    }
     assert_eq!(listed(days(5), &["eu-team/c0"]), [""; 0]);
     assert_eq!(listed(days(5), &["region", "us"]), ["us/c0", "us/c1"]);
     let ask = |older: i64, more: &[&str], code: i32| {
         let older = format!("{older}d");
         life.fleet.run(&[&["log", "--older-than", &older, "--deny", "warning"], more].concat()).ends(code).stdout
     };
-    let told = ask(days(5), &[], 7);
+    let told = life.without_key(|| ask(days(5), &[], 7));
     for says in ["\neu: 1 Secret not known to be rotated for ", "\nus: 2 Secrets not known", "  Secret us-team/c0: "] {
         assert!(told.contains(says), "no {says:?} in:\n{told}");
     }

@@ -29,6 +29,7 @@ mod namespaces;
 mod output;
 pub mod overlap;
 pub mod placement;
+mod reader;
 mod reading;
 mod region;
 mod registry;
@@ -74,6 +75,7 @@ pub use limits::{
 };
 pub use output::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, Place, ReuseKeyPlaces, Sign};
 pub use placement::{Placement, PlacementBy};
+pub use reader::Readers;
 pub use reading::{Companions, Resolution};
 pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
@@ -116,6 +118,8 @@ pub struct Fleet {
     pub guests: BTreeMap<Name, GuestGroup>,
     /// Recipients of every region.
     pub escrow: BTreeSet<Recipient>,
+    /// The names of recipients.
+    pub readers: Readers,
     /// Permissions to use objects that nothing else admits.
     pub grants: BTreeSet<Grant>,
     /// Where bundles go.

@@ -50,6 +50,8 @@ use record::{
 /// The answer to a question, for people and machines.
 pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explanation {
     let Answer { regions, claims, objects, rule, template, missed: _ } = answer;
+    let readers = regions.iter().flat_map(|region| region.recipients.iter().chain(&region.recipients_held));
+    let recipient_names = fleet.readers.named(readers.chain(objects.iter().flat_map(|object| &object.recipients)));
     Explanation {
         api_version: "pouch/v1alpha1",
         kind: "Explanation",
@@ -61,6 +63,7 @@ pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explan
         regions,
         claims,
         objects,
+        recipient_names,
     }
 }
 

@@ -193,6 +193,7 @@ pub fn expose(facts: &History, asked: &Query<'_>, looked: Looked) -> Exposure {
         let recipient = if let Who::Recipient(recipient) = who { Some(recipient) } else { None };
         Reader {
             recipient: who.name().map(String::from),
+            name: recipient.and_then(|key| asked.fleet?.readers.name(key)).map(String::from),
             unknown: matches!(who, Who::Unknown(_)),
             regions: recipient.map(|recipient| regions_of(asked.fleet, recipient)).unwrap_or_default(),
             escrow: recipient.is_some_and(is_escrow),

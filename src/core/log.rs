@@ -209,7 +209,11 @@ impl Query<'_> {
 
     fn event(&self, told: &Told) -> Event {
         let About { home, claimants, .. } = &*told.about;
+        let mut recipients = told.event.recipients_added.iter().chain(&told.event.recipients_removed).peekable();
+        // Most events are about none.
+        let readers = recipients.peek().and(self.fleet).map(|fleet| &fleet.readers);
         Event {
+            recipient_names: readers.map(|readers| readers.named(recipients)).unwrap_or_default(),
             fleet: home.fleet.to_string(),
             directory: home.directory.to_string(),
             region: self.region(home),

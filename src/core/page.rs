@@ -328,7 +328,10 @@ fn changes(page: &mut Html, region: &Region, beside: &Beside<'_>, open: &mut usi
         [(&region.recipients_added, "withdrawn", region.gains()), (&region.recipients_removed, "dim", region.loses())]
     {
         for recipient in recipients {
-            page.element(&format!("p class=\"{class}\""), Text::of(Tone::Code, recipient).then(format!(" {words}")));
+            page.element(
+                &format!("p class=\"{class}\""),
+                Text::of(Tone::Code, region.recipient(recipient)).then(format!(" {words}")),
+            );
             page.raw("\n");
         }
     }

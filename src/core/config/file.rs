@@ -20,6 +20,7 @@ use super::guests::GuestGroup;
 use super::kind::KindFile;
 use super::limits::Limits;
 use super::output::{Output, ReuseKeyPlaces};
+use super::reader::ReaderFile;
 use super::reading::{Companions, Resolution};
 use super::region::RegionConfig;
 use super::setting::{CHECK, ONE, SHARED, shown};
@@ -86,7 +87,7 @@ pub struct FleetFile {
     pub(super) guests: BTreeMap<Name, GuestGroup>,
     /// Age recipients that can open the bundles of every region, for disasters.
     #[serde(default)]
-    pub(super) escrow_recipients: Vec<String>,
+    pub(super) escrow_recipients: Vec<ReaderFile>,
     /// What may be used although nothing else admits it: each entry names one object, or one Credential and
     /// so all that it needs. The key may stay when the last entry went.
     #[serde(default)]

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use super::forms::{FOLDER, is_label_word, label};
 use super::globs::Globs;
 use super::inventory::{Inventory, Look, RegionClusterFile};
 use super::output::Output;
+use super::reader::{ReaderFile, Readers};
 use super::setting::{Show, given, items, record, words};
 use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::{Recipient, RecipientError};
@@ -46,7 +47,7 @@ pub struct RegionConfig {
     pub name: Region,
     /// Age recipients (`age1…`) that can open the region's bundle. None may stand in a second region.
     #[serde(rename = "recipients")]
-    pub(super) own: Option<Vec<String>>,
+    pub(super) own: Option<Vec<ReaderFile>>,
     /// Everybody who can read the bundle, escrow included; sorted, never empty.
     #[serde(skip)]
     pub recipients: Vec<Recipient>,
@@ -160,7 +161,7 @@ impl RegionConfig {
     }
 
     /// As the configuration has it, without the recipients of every region.
-    pub(super) fn tree(&self, escrow: &BTreeSet<Recipient>) -> Tree<'_> {
+    pub(super) fn tree<'t>(&'t self, escrow: &BTreeSet<Recipient>, readers: &'t Readers) -> Tree<'t> {
         let Self {
             name: _,
             own: _,
@@ -185,7 +186,7 @@ impl RegionConfig {
         } = self;
         let own = recipients.iter().filter(|recipient| !escrow.contains(*recipient));
         given([
-            ("recipients", Some(Tree::List(own.map(|own| Tree::text(own.to_string())).collect()))),
+            ("recipients", Some(Tree::List(own.map(|own| readers.tree(own)).collect()))),
             ("state", state.show()),
             ("directory", directory.show()),
             ("delivery", delivery.show()),
@@ -268,8 +269,9 @@ pub(super) fn recipients(
     let (field, count) = match (&typed.own, &typed.recipients_file) {
         (Some(list), None) => {
             let path = path.key("recipients");
-            for (at, text) in list.iter().enumerate() {
-                add_recipient(text, &path.index(at), "", &mut recipients, faults);
+            for (at, reader) in list.iter().enumerate() {
+                let (text, path) = reader.key(&path.index(at));
+                add_recipient(text, &path, "", &mut recipients, faults);
             }
             (path, list.len())
         }

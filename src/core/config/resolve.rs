@@ -16,6 +16,7 @@ use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, FleetFile};
 use super::globs::Globs;
 use super::kind::ExtraKind;
+use super::reader::{ReaderFile, Readers};
 use super::region::{self, RegionConfig, RegionState};
 use super::shape::Typed;
 use super::source::SourceFile;
@@ -77,6 +78,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
     let shared = &file.region_defaults.delivery;
     let delivery =
         FleetDelivery { fleet: &file.metadata.name, shared, system_namespace: &file.system_namespace, whole };
+    let readers = readers(file, &mut faults);
     let regions = regions(file, &delivery, &escrow, &kinds, &mut faults);
     let mut guests = file.guests.clone();
     guests.iter_mut().for_each(|(name, group)| group.resolve(name, &kinds, &regions, &mut faults));
@@ -104,6 +106,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         regions,
         guests,
         escrow,
+        readers,
         grants,
         output,
         reuse_key: file.reuse_key.clone(),
@@ -142,13 +145,26 @@ fn annotations(patterns: &[String], faults: &mut Faults) {
 }
 
 /// Resolves `escrowRecipients`.
-fn escrow(typed: &[String], faults: &mut Faults) -> BTreeSet<Recipient> {
+fn escrow(typed: &[ReaderFile], faults: &mut Faults) -> BTreeSet<Recipient> {
     let path = FieldPath::root().key("escrowRecipients");
     let mut recipients = BTreeSet::new();
-    for (at, text) in typed.iter().enumerate() {
-        region::add_recipient(text, &path.index(at), "", &mut recipients, faults);
+    for (at, reader) in typed.iter().enumerate() {
+        let (text, path) = reader.key(&path.index(at));
+        region::add_recipient(text, &path, "", &mut recipients, faults);
     }
     recipients
+}
+
+/// Gathers the names of recipients.
+fn readers(file: &FleetFile, faults: &mut Faults) -> Readers {
+    let mut readers = Readers::default();
+    let root = FieldPath::root();
+    for (name, region) in &file.regions {
+        let path = root.key("regions").key(name.as_str()).key("recipients");
+        readers.add(region.own.as_deref().unwrap_or_default(), Some(name), &path, faults);
+    }
+    readers.add(&file.escrow_recipients, None, &root.key("escrowRecipients"), faults);
+    readers
 }
 
 /// Resolves all regions.

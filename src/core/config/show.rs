@@ -14,7 +14,8 @@ use crate::yaml::emit::Tree;
 /// The tree of a resolved configuration, defaults written out.
 pub fn tree(fleet: &Fleet) -> Tree<'_> {
     let builtin = fleet.builtin.map_or(Cow::Borrowed("none"), |release| Cow::Owned(release.name()));
-    let regions = fleet.regions.iter().map(|(name, region)| (name.as_str(), region.tree(&fleet.escrow)));
+    let regions =
+        fleet.regions.iter().map(|(name, region)| (name.as_str(), region.tree(&fleet.escrow, &fleet.readers)));
     let findings = fleet.severities.iter().map(|(code, level)| (code.text(), shown(level)));
     let kinds = fleet.kinds.iter().map(|(kind, extra)| extra.tree(kind, &fleet.controllers));
     let built_in = fleet.controllers.iter().filter(|(kind, _)| !fleet.kinds.contains_key(kind));
@@ -33,7 +34,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("emitControllerIdentity", fleet.emit_controller_identity.show()),
         ("regions", Some(Tree::map(regions))),
         ("guests", fleet.guests.show()),
-        ("escrowRecipients", fleet.escrow.show()),
+        ("escrowRecipients", Some(Tree::List(fleet.escrow.iter().map(|it| fleet.readers.tree(it)).collect()))),
         ("grants", fleet.grants.show()),
         ("output", fleet.output.show()),
         ("reuseKey", fleet.reuse_key.show()),

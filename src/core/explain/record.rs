@@ -1,6 +1,7 @@
 //! Records: what `pouch explain -o json` prints, with a JSON Schema of its own.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -53,6 +54,9 @@ pub struct Explanation {
     /// The objects of bundles that it is about, sorted by region and file: those that a recipient can read, the copies
     /// of an object that was asked for, or what is still published for a Credential that is gone.
     pub objects: Vec<BundledRecord>,
+    /// The names that the configuration gives the recipients above, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipient_names: BTreeMap<String, String>,
 }
 
 /// A ResourceSyncRule as a whole. Each object that it takes is one of the claims.

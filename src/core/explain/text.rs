@@ -14,8 +14,9 @@ use crate::admission::Rule;
 use crate::closure::Role;
 use crate::finding::Severity;
 use crate::judge::case::Verdict;
-use crate::listing::counted;
+use crate::listing::{all, counted};
 use crate::name::Claimant;
+use crate::recipient::shown;
 use crate::region::change::Action;
 use crate::report::document::{Document, Text, Tone};
 use crate::report::names::object as named;
@@ -62,7 +63,7 @@ fn outcome(outcome: Outcome) -> &'static str {
 
 /// The text of an explanation. `brief` tells each Credential in one line.
 pub fn text(explanation: &Explanation, brief: bool) -> Document {
-    let mut out = Out(Document::default());
+    let mut out = Out(Document::default(), &explanation.recipient_names);
     let Explanation { regions, claims, objects, .. } = explanation;
     if let Some(rule) = &explanation.rule {
         out.rule(rule);
@@ -107,9 +108,10 @@ pub fn text(explanation: &Explanation, brief: bool) -> Document {
     out.0
 }
 
-struct Out(Document);
+/// The text, and the names of recipients.
+struct Out<'e>(Document, &'e BTreeMap<String, String>);
 
-impl Out {
+impl Out<'_> {
     fn line(&mut self, depth: usize, text: impl Into<Text>) {
         self.0.item(depth, text);
     }
@@ -170,7 +172,7 @@ impl Out {
     fn region(&mut self, region: &RegionRecord) {
         let outcome = region.outcome.map(|is| format!(": {}", outcome(is))).unwrap_or_default();
         self.line(0, format!("region {}{outcome}", region.name));
-        self.line(1, readers(region));
+        self.line(1, self.readers(region));
         for held in &region.held {
             self.line(1, format!("held [{}]: {}", held.code.text(), held.message));
         }
@@ -198,7 +200,7 @@ impl Out {
             (_, Some(region)) => {
                 self.line(1, format!("region {}: {}", region.name, verdict(claim, others)));
                 let state = region.outcome.map(|is| format!("{}; ", outcome(is))).unwrap_or_default();
-                self.line(1, format!("bundle {}: {state}{}", region.directory, readers(region)));
+                self.line(1, format!("bundle {}: {state}{}", region.directory, self.readers(region)));
             }
             (Some(name), None) => self.line(1, format!("region {name}: {}", verdict(claim, others))),
             (None, None) => self.line(1, verdict(claim, others)),
@@ -252,7 +254,23 @@ impl Out {
         };
         self.line(1, format!("{} in {}: {}{why}{needed}", named(&object.object), object.path, state(object.state)));
         if with_readers && !object.recipients.is_empty() {
-            self.line(2, format!("readable by {}", object.recipients.join(", ")));
+            self.line(2, format!("readable by {}", self.called(&object.recipients)));
+        }
+    }
+
+    /// Recipients as people read them.
+    fn called(&self, recipients: &[String]) -> String {
+        all(recipients.iter().map(|key| shown(self.1.get(key).map(String::as_str), key)))
+    }
+
+    fn readers(&self, region: &RegionRecord) -> String {
+        let now = match region.recipients.is_empty() {
+            true => String::from("readable by nobody"),
+            false => format!("readable by {}", self.called(&region.recipients)),
+        };
+        match region.recipients_held.is_empty() {
+            true => now,
+            false => format!("{now}, and not yet by {}", self.called(&region.recipients_held)),
         }
     }
 
@@ -266,17 +284,6 @@ impl Out {
         if !text.is_empty() {
             self.line(2, mark(sign, text));
         }
-    }
-}
-
-fn readers(region: &RegionRecord) -> String {
-    let now = match region.recipients.is_empty() {
-        true => String::from("readable by nobody"),
-        false => format!("readable by {}", region.recipients.join(", ")),
-    };
-    match region.recipients_held.is_empty() {
-        true => now,
-        false => format!("{now}, and not yet by {}", region.recipients_held.join(", ")),
     }
 }
 

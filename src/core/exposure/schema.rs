@@ -94,6 +94,9 @@ pub struct Reader {
     /// The recipient, as files say; absent for everybody who has the repository: what stood there in clear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipient: Option<String>,
+    /// The name that the configuration gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whether it is none of age's recipients: `recipient` says `reader unknown` where files that somebody can
     /// open do not say who, else the kind of a key and what names it.
     #[serde(skip_serializing_if = "core::ops::Not::not")]

@@ -506,6 +506,7 @@ fn event(what: What, (_, key): &Place) -> Event {
         entries: Vec::new(),
         recipients_added: Vec::new(),
         recipients_removed: Vec::new(),
+        recipient_names: BTreeMap::new(),
         reason: None,
         credentials_added: Vec::new(),
         credentials_removed: Vec::new(),

@@ -1,5 +1,6 @@
 //! The answer of `pouch log`, as its JSON has it.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -160,6 +161,9 @@ pub struct Event {
     /// Who could read the file before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recipients_removed: Vec<String>,
+    /// The names that the configuration gives these recipients now, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipient_names: BTreeMap<String, String>,
     /// Why it was carried over: the code of a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -10,7 +10,8 @@ use super::schema::{
 };
 use crate::history::SkippedFile;
 use crate::history::sealed::UNKNOWN;
-use crate::listing::{counted, few};
+use crate::listing::{self, counted, few};
+use crate::recipient::shown;
 use crate::report::commit::{day, minute, short};
 use crate::report::document::{Document, Text, Tone};
 use crate::report::names::{named, object};
@@ -228,7 +229,8 @@ fn details(event: &Event) -> String {
             parts.push(format!("readable by {}", counted(count, "recipient", "recipients")));
         }
     } else {
-        let named = |all: &[String]| all.iter().filter(|it| *it != UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
+        let called = |key: &String| shown(event.recipient_names.get(key).map(String::as_str), key);
+        let named = |all: &[String]| listing::all(all.iter().filter(|it| *it != UNKNOWN).map(called));
         for (word, names) in [("now readable by", named(added)), ("no longer by", named(removed))] {
             parts.extend((!names.is_empty()).then(|| format!("{word} {names}")));
         }
@@ -457,6 +459,7 @@ mod tests {
                 entries: Vec::new(),
                 recipients_added: all(added),
                 recipients_removed: all(removed),
+                recipient_names: BTreeMap::from([(String::from("age1alice0key"), String::from("alice"))]),
                 reason: None,
                 credentials_added: Vec::new(),
                 credentials_removed: Vec::new(),
@@ -464,5 +467,6 @@ mod tests {
         };
         assert_eq!(told(&[UNKNOWN], &["age1x"]), ": no longer by age1x; its readers cannot be told");
         assert_eq!(told(&["age1x"], &[UNKNOWN]), ": now readable by age1x");
+        assert_eq!(told(&["age1x"], &["age1alice0key"]), ": now readable by age1x; no longer by alice (age1ali…key)");
     }
 }

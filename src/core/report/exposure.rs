@@ -12,6 +12,7 @@ use crate::exposure::{
 use crate::history::SkippedFile;
 use crate::listing::counted;
 use crate::name::Claimant;
+use crate::recipient::shown;
 
 /// Which recipients were asked for.
 #[derive(Clone, Copy, Default)]
@@ -99,7 +100,7 @@ impl Lines {
         }
         let role = if roles.is_empty() { String::new() } else { format!("  ({})", roles.join(", ")) };
         self.0.blank();
-        self.line(0, format!("{recipient}{role}"));
+        self.line(0, format!("{}{role}", shown(reader.name.as_deref(), recipient)));
         if !current.is_empty() {
             self.title(1, "Reads, or could read, as a recipient:");
             for secret in current {

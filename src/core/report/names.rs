@@ -297,7 +297,7 @@ pub fn held_by_acceptances(regions: &[Region]) -> String {
 /// Whom a region gains and loses as recipients, a line each.
 pub fn recipients(region: &Region) -> Vec<Text> {
     let line = |word: &str, recipient: &String, what: &str| {
-        Text::column(Tone::Plain, word, WIDTH).then(format!("recipient {recipient}: {what}"))
+        Text::column(Tone::Plain, word, WIDTH).then(format!("recipient {}: {what}", region.recipient(recipient)))
     };
     let added = region.recipients_added.iter().map(|it| line("adds", it, region.gains()));
     let removed = region.recipients_removed.iter().map(|it| line("removes", it, region.loses()));

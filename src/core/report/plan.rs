@@ -108,10 +108,10 @@ fn head(out: &mut Document, region: &Region, word: &str) {
         );
     }
     for recipient in &region.recipients_added {
-        out.item(1, Text::of(Tone::Strong, format!("{}:", region.gains())).then(" ").code(recipient));
+        out.item(1, Text::of(Tone::Strong, format!("{}:", region.gains())).then(" ").code(region.recipient(recipient)));
     }
     for recipient in &region.recipients_removed {
-        out.item(1, Text::from(format!("{}: ", region.loses())).code(recipient));
+        out.item(1, Text::from(format!("{}: ", region.loses())).code(region.recipient(recipient)));
     }
 }
 

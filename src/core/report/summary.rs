@@ -16,11 +16,12 @@ use super::document::Tone;
 pub use super::record::{FindingRecord, ObjectRecord, PrivilegeRecord, SilencedRecord, SinceRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
+use crate::config::Readers;
 use crate::finding::{Code, Counts, Finding};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory};
-use crate::recipient::Recipient;
+use crate::recipient::{Recipient, shown};
 use crate::region::change::{Action, Change, Hold, Loss, Reason, Sharing, Values};
 use crate::region::fields::FieldChange;
 use crate::region::ledger::Gone;
@@ -247,6 +248,9 @@ pub struct Region {
     /// Recipients that could read the region before; what they could read stands in the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients_removed: Vec<String>,
+    /// The names that the configuration gives these recipients, by key. Of one that left the configuration none is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipient_names: BTreeMap<String, String>,
     /// Files that are put back as pouch published them, because somebody changed or removed them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restored: usize,
@@ -294,6 +298,7 @@ impl Region {
             credentials: None,
             recipients_added: Vec::new(),
             recipients_removed: Vec::new(),
+            recipient_names: BTreeMap::new(),
             readable_by_added: Vec::new(),
             restored: 0,
             changes: Vec::new(),
@@ -344,6 +349,11 @@ impl Region {
         }
     }
 
+    /// A recipient that it gains or loses, as people read it.
+    pub fn recipient(&self, key: &str) -> String {
+        shown(self.recipient_names.get(key).map(String::as_str), key)
+    }
+
     /// What is said of recipients that it loses.
     pub fn loses(&self) -> &'static str {
         match self.outcome {
@@ -364,7 +374,7 @@ impl Region {
 
     /// Records which recipients the region gains and loses, and what those that it gains can read in the bundle to be; a
     /// region that nobody could read gains none.
-    pub fn compare_recipients(&mut self, before: &[Recipient], bundle: &Manifest) {
+    pub fn compare_recipients(&mut self, before: &[Recipient], bundle: &Manifest, readers: &Readers) {
         let now = &*bundle.recipients;
         let only = |these: &[Recipient], those: &[Recipient]| {
             these.iter().filter(|recipient| !those.contains(recipient)).map(ToString::to_string).collect()
@@ -372,6 +382,7 @@ impl Region {
         if !before.is_empty() {
             self.recipients_added = only(now, before);
             self.recipients_removed = only(before, now);
+            self.recipient_names = readers.named(self.recipients_added.iter().chain(&self.recipients_removed));
             let is_new = |recipient: &Recipient| now.contains(recipient) && !before.contains(recipient);
             let opens =
                 |object: &&ManifestObject| object.key.kind.is_secret() && object.readers(bundle).iter().any(is_new);

@@ -1,12 +1,9 @@
 //! `pouch exposure`: what each recipient could ever read, by the history of a repository.
 
-use std::collections::BTreeSet;
-
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use pouch_core::exposure::Exposure;
-use pouch_core::recipient::Recipient;
 use pouch_core::report;
 use pouch_core::report::exposure::Whom;
 use pouch_core::reuse::is_key_id;
@@ -49,8 +46,9 @@ pub struct Args {
     /// The same as REPO
     #[arg(long, value_name = "REPO", conflicts_with = "repository")]
     repo: Option<String>,
-    /// Only what this recipient could read, as if its identity had leaked; may be given several times
-    #[arg(long, value_name = "AGE1…")]
+    /// Only what this recipient could read, as if its identity had leaked: a key, or a name of the configuration, which stands
+    /// for all keys of that name; may be given several times
+    #[arg(long, value_name = "AGE1…|NAME")]
     recipient: Vec<String>,
     /// Only what former recipients of a region could read
     #[arg(long)]
@@ -88,7 +86,6 @@ enum Format {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let ambient = &session.ambient;
-    let recipients = args.recipients()?;
     let key_id = args.key_id(ambient)?;
     for revision in args.rev.iter().chain(&args.since) {
         is_revision(revision)?;
@@ -104,7 +101,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     let asked = Asked {
         repository: args.repository(),
-        recipients,
+        recipients: &args.recipient,
         removed: args.removed,
         key_id,
         values: args.values,
@@ -121,16 +118,6 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 impl Args {
     fn repository(&self) -> Option<&str> {
         self.repository.as_deref().or(self.repo.as_deref())
-    }
-
-    fn recipients(&self) -> Result<BTreeSet<Recipient>, Failure> {
-        let parsed = |text: &String| {
-            let named = |error: pouch_core::recipient::RecipientError| {
-                Failure::usage(format!("--recipient: {error}"), error.help())
-            };
-            Recipient::parse(text).map_err(named)
-        };
-        self.recipient.iter().map(parsed).collect()
     }
 
     fn key_id(&self, ambient: &Ambient) -> Result<Option<&str>, Failure> {

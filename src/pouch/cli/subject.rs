@@ -2,11 +2,12 @@
 
 use clap::ValueEnum;
 use pouch_core::config::Fleet;
+use pouch_core::listing::{all, counted};
 use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use pouch_core::recipient::Recipient;
 
 use crate::error::Failure;
-use crate::settings::region_called;
+use crate::settings::{recipients_called, region_called};
 use crate::ui::Ui;
 
 /// What can be asked about.
@@ -98,9 +99,12 @@ impl Words<'_> {
         }
         match kind {
             Kind::Region => Ok(Subject::Region(name.clone())),
-            Kind::Recipient => match Recipient::parse(name) {
-                Ok(recipient) => Ok(Subject::Recipient(recipient)),
-                Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
+            Kind::Recipient => match &*recipients_called(self.fleet, name)? {
+                [recipient] => Ok(Subject::Recipient(recipient.clone())),
+                several => Err(Failure::usage(
+                    format!("{name} is the name of {}", counted(several.len(), "key", "keys")),
+                    format!("Write one of them: {}.", all(several)),
+                )),
             },
             Kind::ResourceSyncRule if namespace.is_none() && is_dns_subdomain(name) => {
                 Ok(Subject::Rule(name.as_str().into()))

@@ -17,7 +17,7 @@ use crate::run::history::today::with_today;
 use crate::run::history::{Reading, homes, references, warn_of};
 use crate::run::log::proved;
 use crate::session::Session;
-use crate::settings::Opened;
+use crate::settings::{Opened, recipients_called};
 use crate::shelf::repository::{self, Repository};
 use crate::survey::Reach;
 use crate::ui::Ui;
@@ -29,8 +29,8 @@ const MOST_KEYS: usize = 20;
 pub struct Asked<'a> {
     /// The repository; by default that of `output.git`, else the one around the current folder.
     pub repository: Option<&'a str>,
-    /// Only what these recipients could read; all if empty.
-    pub recipients: BTreeSet<Recipient>,
+    /// Only what these recipients could read, by key or name; all if empty.
+    pub recipients: &'a [String],
     /// Only what former recipients of a region could read.
     pub removed: bool,
     /// Which values the reuse key with this id lets somebody guess, instead; with an empty one, any key of the history.
@@ -53,6 +53,8 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
     // Without a configuration a repository can be looked at all the same, unless values are wanted.
     let opened = if asked.values { Some(Opened::open(session)?) } else { Opened::open_if_there(session)? };
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let called = asked.recipients.iter().map(|called| recipients_called(fleet, called));
+    let recipients: Vec<Vec<Recipient>> = called.collect::<Result<_, _>>()?;
     let keys = match &opened {
         Some(opened) if asked.values => Some(opened.keys(session)?),
         opened => opened.as_ref().and_then(|opened| opened.keys_at_hand(session)),
@@ -75,7 +77,8 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
     if asked.warns {
         warn(&looked, ui);
     }
-    let query = Query { recipients: asked.recipients, removed: asked.removed, fleet, today: None };
+    let query =
+        Query { recipients: recipients.into_iter().flatten().collect(), removed: asked.removed, fleet, today: None };
     Ok(match (asked.key_id, opened.as_ref().zip(keys.as_ref()).filter(|_| asked.values)) {
         (Some(""), _) => guessable(&facts, None, fleet, looked),
         (Some(id), _) => {

@@ -126,7 +126,7 @@ impl Work<'_> {
         record.carried = carried.saturating_sub(record.handover);
         record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
         record.carried_objects = manifest.objects.iter().filter_map(summary::CarriedRecord::of).collect();
-        record.compare_recipients(&before, &manifest);
+        record.compare_recipients(&before, &manifest, &run.fleet.readers);
         let given: Vec<&Recipient> = self.identities.recipients().collect();
         let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };
         let is_strange = strange.is_some();

@@ -546,7 +546,7 @@ impl Told {
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
-            self.record.compare_recipients(before.unwrap_or_default(), &plan.manifest);
+            self.record.compare_recipients(before.unwrap_or_default(), &plan.manifest, &run.fleet.readers);
         }
         self.findings.append(&mut plan.findings);
         self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));

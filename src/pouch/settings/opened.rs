@@ -6,6 +6,7 @@ use pouch_core::config::{Fleet, RegionConfig, SourcePlace};
 use pouch_core::listing::few;
 use pouch_core::name::Region;
 use pouch_core::nearest::did_you_mean;
+use pouch_core::recipient::{Recipient, RecipientError};
 use pouch_core::reuse::KeyRing;
 
 use super::config::{Settings, load_from, load_without_keys};
@@ -107,6 +108,29 @@ impl Opened {
         let unread =
             |why: &SettingsError| session.ui.detail(&format!("the history is told without the reuse key: {why}"));
         read.inspect_err(unread).ok().flatten().map(|(keys, _)| keys)
+    }
+}
+
+/// The recipients that a command line names, by a key or by a name that the configuration gives. What is typed may be a
+/// secret key, and is then not repeated.
+pub fn recipients_called(fleet: Option<&Fleet>, called: &str) -> Result<Vec<Recipient>, Failure> {
+    let names = fleet.map(|fleet| fleet.readers.called(called));
+    let meant = match names {
+        Some(Ok(keys)) => return Ok(keys.cloned().collect()),
+        Some(Err(meant)) => meant,
+        None => String::new(),
+    };
+    let is_key = called.get(..4).is_some_and(|begin| begin.eq_ignore_ascii_case("age1"));
+    match Recipient::parse(called) {
+        Ok(recipient) => Ok(Vec::from([recipient])),
+        Err(error @ (RecipientError::SecretKey | RecipientError::Ssh | RecipientError::Empty)) => {
+            Err(Failure::usage(format!("recipient: {error}"), error.help()))
+        }
+        Err(error) if is_key => Err(Failure::usage(format!("recipient: {error}"), error.help())),
+        Err(_) => Err(Failure::usage(
+            format!("no recipient of the configuration is called {called:?}"),
+            format!("{meant}Write a key (`age1…`), or a name of `recipients` or `escrowRecipients`."),
+        )),
     }
 }
 

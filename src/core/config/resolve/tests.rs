@@ -7,6 +7,7 @@ mod decryption;
 mod defaults;
 mod delivery;
 mod guests;
+mod named_readers;
 mod place;
 mod source;
 

@@ -65,6 +65,7 @@ mod log;
 mod managed_resources;
 mod management;
 mod monitoring;
+mod named_readers;
 mod names;
 mod no_values;
 mod outcome;

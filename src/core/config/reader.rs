@@ -1,0 +1,149 @@
+//! Readers: recipients as the configuration has them, with the names that people know them by.
+//!
+//! A name is for people alone. Nothing that is sealed, tagged or compared has one, so that giving or changing one seals
+//! nothing again.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::{Faults, FieldPath, holds_secret, quoted};
+use super::setting::given;
+use crate::name::Region;
+use crate::nearest::did_you_mean;
+use crate::recipient::Recipient;
+use crate::yaml::emit::Tree;
+
+/// The most characters of a name.
+const MOST: usize = 64;
+
+/// A recipient: its key, or its key and a name.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum ReaderFile {
+    /// An age recipient (`age1…`).
+    Key(String),
+    /// An age recipient and the name that people know it by.
+    Named(NamedReaderFile),
+}
+
+/// A recipient with a name.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NamedReaderFile {
+    /// An age recipient (`age1…`).
+    key: String,
+    /// The name that answers show beside the key, such as that of the person who has the identity: up to 64 letters, digits,
+    /// blanks and `-_.@+'`. The keys of one person in several regions may share a name.
+    name: String,
+}
+
+impl ReaderFile {
+    /// The text of its key, and the field that has it.
+    pub(super) fn key(&self, path: &FieldPath) -> (&str, FieldPath) {
+        match self {
+            Self::Key(key) => (key, path.clone()),
+            Self::Named(NamedReaderFile { key, .. }) => (key, path.key("key")),
+        }
+    }
+}
+
+/// The names of recipients.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Readers {
+    names: BTreeMap<Recipient, String>,
+    /// By region and name; escrow recipients have no region.
+    keys: BTreeMap<(Option<Region>, String), Recipient>,
+}
+
+impl Readers {
+    /// Notes the names in a list.
+    pub(super) fn add(&mut self, list: &[ReaderFile], region: Option<&Region>, path: &FieldPath, faults: &mut Faults) {
+        for (at, reader) in list.iter().enumerate() {
+            let ReaderFile::Named(NamedReaderFile { key, name }) = reader else { continue };
+            let path = path.index(at).key("name");
+            if holds_secret(name) {
+                let help = "Remove it and treat it as leaked; a name is for people.";
+                faults.add_secret(&path, "this is a secret key; a name belongs here", help);
+                continue;
+            }
+            if !is_name(name) {
+                let message = format!("{} cannot name a recipient", quoted(name));
+                let help = "Use 1 to 64 letters, digits, blanks and `-_.@+'`, a letter or digit first; not `age1…`.";
+                faults.add(&path, message, help);
+                continue;
+            }
+            // What is no key is told where it stands.
+            let Ok(key) = Recipient::parse(key) else { continue };
+            if let Some(other) = self.names.insert(key.clone(), name.clone()).filter(|other| other != name) {
+                let message = format!("the same key is called {} elsewhere", quoted(&other));
+                faults.add(&path, message, "Call it the same in every place.");
+            }
+            if self.keys.insert((region.cloned(), name.clone()), key.clone()).is_some_and(|other| other != key) {
+                let message = format!("another key of the list is called {} too", quoted(name));
+                faults.add(&path, message, "Give one of them another name; only keys of different regions share one.");
+            }
+        }
+    }
+
+    /// The name of a key, if it has one.
+    pub fn name(&self, key: &str) -> Option<&str> {
+        self.names.iter().find(|(recipient, _)| recipient.as_str() == key).map(|(_, name)| name.as_str())
+    }
+
+    /// The names of those of some keys that have one.
+    pub fn named<'k>(&self, keys: impl IntoIterator<Item = &'k String>) -> BTreeMap<String, String> {
+        keys.into_iter().filter_map(|key| Some((key.clone(), self.name(key)?.into()))).collect()
+    }
+
+    /// The keys of a name; else a sentence that offers the nearest name.
+    ///
+    /// # Errors
+    /// Where no key has the name.
+    pub fn called(&self, name: &str) -> Result<impl Iterator<Item = &Recipient>, String> {
+        if !self.names.values().any(|known| known == name) {
+            return Err(did_you_mean(name, self.names.values().map(String::as_str)));
+        }
+        Ok(self.names.iter().filter(move |(_, known)| *known == name).map(|(key, _)| key))
+    }
+
+    /// A recipient as the configuration has it.
+    pub(super) fn tree(&self, recipient: &Recipient) -> Tree<'_> {
+        match self.names.get_key_value(recipient) {
+            Some((key, name)) => {
+                given([("key", Some(Tree::text(key.as_str()))), ("name", Some(Tree::text(name.as_str())))])
+            }
+            None => Tree::text(recipient.to_string()),
+        }
+    }
+}
+
+/// Returns true for what can name a recipient. No name has a character that steers a terminal or turns text around.
+fn is_name(text: &str) -> bool {
+    let fits = |char: char| char.is_alphanumeric() || " -_.@+'".contains(char);
+    text.chars().next().is_some_and(char::is_alphanumeric)
+        && !text.ends_with(' ')
+        && text.chars().all(fits)
+        && text.chars().count() <= MOST
+        && !text.starts_with("age1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_for_people_and_steer_nothing() {
+        for good in ["alice", "Zoë O'Neill", "ops@example.org", "break-glass 2", &"x".repeat(MOST)] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in
+            ["", " a", "a ", "a\n", "a\u{202e}b", "a\u{200b}b", "a (b)", "a, b", "age1x", "-a", &"x".repeat(MOST + 1)]
+        {
+            assert!(!is_name(bad), "{bad:?}");
+        }
+    }
+}

@@ -101,6 +101,11 @@ impl Ambient {
         }
     }
 
+    /// A path as it is named from the current folder: relative to it where it is written below it, else as it is.
+    pub fn from_here<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.cwd).unwrap_or(path)
+    }
+
     /// The command line, the program's own name first.
     pub fn arguments(&self) -> &[OsString] {
         &self.arguments

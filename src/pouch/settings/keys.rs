@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Decryption, KeyPlace};
 use pouch_core::listing::few;
+use pouch_core::report::shell;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
@@ -140,13 +141,20 @@ fn key_text(
             })?;
             if is_open_to_all(&whole) {
                 warnings.push(format!(
-                    "everybody on this machine can read or write the reuse key in {path}; `chmod 600` it, or set \
-                     `defaultMode: 0400` on the volume"
+                    "everybody on this machine can read or write the reuse key in {}; `{}`, or set \
+                     `defaultMode: 0400` on the volume",
+                    ambient.from_here(&whole).display(),
+                    closing(ambient.from_here(&whole))
                 ));
             }
             Ok(text)
         }
     }
+}
+
+/// The command that closes a file to others, to be pasted where the path is named from.
+fn closing(path: &Path) -> String {
+    format!("chmod 600 {}", shell::word(&path.display().to_string()))
 }
 
 /// Why identities cannot be used; nothing of them is shown.
@@ -168,7 +176,7 @@ pub fn all_identities(files: &[PathBuf], session: &Session) -> Result<Identities
     Ok(all)
 }
 
-/// Reads a file of age identities; `typed` is its path as the user typed it, and `whole` where it lies. Returns
+/// Reads a file of age identities; `typed` is its path from where the user stands, and `whole` where it lies. Returns
 /// warnings as well.
 ///
 /// # Errors
@@ -182,7 +190,10 @@ pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Vec<String>)
     let identities = Identities::parse(&text)
         .map_err(|fault| SettingsError::one(typed.to_owned(), unusable("the file of identities", &fault), HELP))?;
     let warning = is_open_to_all(whole).then(|| {
-        format!("everybody on this machine can read or write the identities in {typed}; `chmod 600` the file")
+        format!(
+            "everybody on this machine can read or write the identities in {typed}; `{}`",
+            closing(Path::new(typed))
+        )
     });
     let warnings = warning.into_iter().chain(passed_over(typed, &identities)).collect();
     Ok((identities, warnings))
@@ -207,7 +218,10 @@ pub fn source_identities(
     ambient: &Ambient,
 ) -> Result<(Identities, Vec<String>), SettingsError> {
     match decryption {
-        Decryption::AgeIdentityFile(file) => identities(file, &base.join(file)),
+        Decryption::AgeIdentityFile(file) => {
+            let whole = base.join(file);
+            identities(&ambient.from_here(&whole).display().to_string(), &whole)
+        }
         Decryption::Environment => environment_identities(ambient)?.ok_or_else(|| {
             let message = format!("neither {VARIABLE} nor {FILE} is set, and a source's `decryption` asks for them");
             let help = "Set one of them, or name a file: `decryption: {ageIdentityFile: PATH}`.";
@@ -347,5 +361,48 @@ mod tests {
             fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(reuse_keys(&settings, &ambient).unwrap().1.len(), warnings, "{mode:o}");
         }
+    }
+
+    /// The command in a warning is pasted where the user stands, not where the configuration lies.
+    #[cfg(unix)]
+    #[test]
+    fn the_chmod_that_is_told_works_where_the_user_stands() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let told = |stands: &str, file: &str, key: &str| {
+            let top = tempfile::tempdir().unwrap();
+            let fleet = top.path().join("my fleet");
+            fs::create_dir_all(fleet.join("below")).unwrap();
+            let place = format!("{{file: {key}}}");
+            let text = config(&region(RECIPIENT)).replace("{env: POUCH_REUSE_KEY}", &place);
+            write(fleet.join("pouch.yaml"), text).unwrap();
+            let whole = fleet.join(key);
+            let (identity, _) = crate::age::generate_identity().unwrap();
+            let id = fleet.join("id.txt");
+            write(&id, format!("{}\n", *identity)).unwrap();
+            write(&whole, format!("{}\n", *ReuseKey::to_text(&[7; 32]))).unwrap();
+            for path in [&whole, &id] {
+                fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+            }
+            let cwd = top.path().join(stands);
+            let ambient = Ambient::fixed(&cwd, jiff::Timestamp::UNIX_EPOCH, &[]);
+            let settings = load(Path::new(file), &ambient).unwrap();
+            let mut warnings = reuse_keys(&settings, &ambient).unwrap().1;
+            let decryption = Decryption::AgeIdentityFile("id.txt".to_owned());
+            warnings.extend(source_identities(&decryption, &settings.base, &ambient).unwrap().1);
+            let commands: Vec<String> =
+                warnings.iter().map(|warning| warning.split('`').nth(1).unwrap().to_owned()).collect();
+            for command in &commands {
+                let done = std::process::Command::new("sh").args(["-c", command]).current_dir(&cwd).status().unwrap();
+                assert!(done.success(), "{command}");
+            }
+            for path in [&whole, &id] {
+                assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{commands:?}");
+            }
+            commands
+        };
+        assert_eq!(told("my fleet", "pouch.yaml", "key"), ["chmod 600 key", "chmod 600 id.txt"]);
+        let above = ["chmod 600 'my fleet/key'", "chmod 600 'my fleet/id.txt'"];
+        assert_eq!(told("", "my fleet/pouch.yaml", "key"), above);
+        assert_eq!(told("my fleet/below", "../pouch.yaml", "key"), ["chmod 600 ../key", "chmod 600 ../id.txt"]);
     }
 }

@@ -33,7 +33,7 @@ fn refuse_taken(path: &Path, output: Option<&Path>, flag: &str, ambient: &Ambien
     let shown = path.display();
     if is_there(path) {
         let other = free_beside(path);
-        let other = other.strip_prefix(ambient.cwd()).unwrap_or(&other).display().to_string();
+        let other = ambient.from_here(&other).display().to_string();
         let help =
             format!("Name another file: `{flag} {}`; a key that is overwritten is lost for ever.", shell::word(&other));
         return Err(Failure::usage(format!("{shown} is there already, and nothing is overwritten"), help));

@@ -7,6 +7,7 @@
 
 pub mod deliver;
 pub mod look;
+pub mod namespaces;
 pub mod owners;
 mod write;
 
@@ -122,7 +123,7 @@ fn head(terms: &Basis<'_>) -> Vec<String> {
         }
         .to_owned(),
         "by default the ClusterRole system:discovery gives it to everybody who is authenticated.".to_owned(),
-        "A Role can be made only where its namespace exists.".to_owned(),
+        "A Role can be made only where its namespace exists; --with-namespaces prints the Namespaces, too.".to_owned(),
     ];
     match terms.secrets {
         Secrets::Names => lines.extend([

@@ -66,7 +66,7 @@ fn head(terms: &DeliverBasis<'_>) -> Vec<String> {
         format!("What `pouch deliver` may do on the region of {}, for fleet {}.", terms.directory, terms.fleet),
         "It lists and watches nothing. Discovery (GET /apis/GROUP) has no rule here: by default the ClusterRole".to_owned(),
         "system:discovery gives it to everybody who is authenticated.".to_owned(),
-        "A Role can be made only where its namespace exists: make those that are missing first.".to_owned(),
+        "A Role can be made only where its namespace exists; --with-namespaces prints the Namespaces, too.".to_owned(),
         format!("`pouch deliver` needs --inventory-namespace={} unless that is what it takes by itself.", terms.kept_in),
         "The kinds and namespaces are those of the bundle as it is published now. Where it comes to hold others, print and"
             .to_owned(),

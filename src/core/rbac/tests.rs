@@ -515,6 +515,50 @@ fn plurals_come_from_discovery_or_are_guessed_aloud() {
     assert_eq!(guesses, 2);
 }
 
+/// As `kubectl apply` goes through a file: each object needs its namespace before it.
+#[test]
+fn namespaces_come_before_what_stands_in_them() {
+    let first_lost = |manifests: &[RbacManifest]| {
+        let mut there = BTreeSet::from(["default".to_owned(), "kube-system".to_owned()]);
+        manifests.iter().map(|manifest| yaml(&manifest.text)).find_map(|object| {
+            if object["kind"] == "Namespace" {
+                there.insert(object["metadata"]["name"].as_str().unwrap().to_owned());
+            }
+            let namespace = object["metadata"]["namespace"].as_str()?;
+            (!there.contains(namespace)).then(|| namespace.to_owned())
+        })
+    };
+    let bare = made(&named(), Secrets::Namespaces, &AskedByName::new());
+    assert_eq!(first_lost(&bare), Some("kcm-system".to_owned()));
+    let all = namespaces::with_namespaces(bare.clone());
+    assert_eq!(first_lost(&all), None);
+    let (made, rest) = all.split_at(all.len() - bare.len());
+    assert_eq!(rest, bare, "the rights are the same");
+    let names: Vec<&str> = made.iter().map(|namespace| &*namespace.name).collect();
+    assert_eq!(names, ["kcm-system", "team-a", "team-b"], "each once");
+    // A label would take over what others say of the Namespace; without the annotations a consumer may delete it.
+    let annotations = json!({
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    });
+    assert_eq!(yaml(&made[1].text)["metadata"], json!({"annotations": annotations, "name": "team-a"}));
+}
+
+#[test]
+fn namespaces_that_every_cluster_has_are_not_printed() {
+    let role = |namespace: &str| write::role("pouch", Some(&namespace.into()), &[Vec::new()], &pouch());
+    let kinds = |namespace: &str| -> Vec<&str> {
+        namespaces::with_namespaces(role(namespace)).iter().map(|manifest| manifest.kind).collect()
+    };
+    for namespace in ["default", "kube-system", "kube-public"] {
+        assert_eq!(kinds(namespace), ["Role", "RoleBinding"], "{namespace}");
+    }
+    for namespace in ["kcm-system", "kubes"] {
+        assert_eq!(kinds(namespace), ["Namespace", "Role", "RoleBinding"], "{namespace}");
+    }
+    assert_eq!(namespaces::with_namespaces(write::role("pouch", None, &[Vec::new()], &pouch())).len(), 2);
+}
+
 /// Every kind that is read has the resource that its CRD says.
 #[test]
 fn resources_are_those_of_the_crds() {

@@ -30,7 +30,7 @@ pub enum Subject {
 /// One manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RbacManifest {
-    /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
+    /// `ClusterRole`, `ClusterRoleBinding`, `Role`, `RoleBinding` or `Namespace`.
     pub kind: &'static str,
     /// The namespace; none for the cluster-wide ones.
     pub namespace: Option<Namespace>,

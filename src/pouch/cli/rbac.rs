@@ -13,8 +13,9 @@ use pouch_core::node::Node;
 use pouch_core::object::Object;
 use pouch_core::rbac::deliver::{self, DeliverBasis};
 use pouch_core::rbac::look::{self as rights, LookBasis};
+use pouch_core::rbac::namespaces::with_namespaces;
 use pouch_core::rbac::owners::owners;
-use pouch_core::rbac::{AskedByName, Basis, Secrets, Subject, manifests};
+use pouch_core::rbac::{AskedByName, Basis, RbacManifest, Secrets, Subject, manifests};
 
 use super::bundle::{Listed, listed};
 use super::reach::ReachArgs;
@@ -32,6 +33,7 @@ Examples:
   pouch rbac --user github:repo:acme/fleet:environment:pouch
   pouch rbac --region eu-west                     for looking into a region's own cluster
   pouch rbac --deliver --region eu-west           for `pouch deliver`, on the region
+  pouch rbac --deliver --region eu-west --with-namespaces | kubectl --context eu-west apply -f -
 
 Exit codes: 0 printed; 3 not all that Credentials need could be found out, so rights may be missing; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
 
@@ -58,6 +60,9 @@ pub struct Args {
     /// With --deliver: the namespace of the ConfigMap that says what was applied [default: the system namespace]
     #[arg(long, value_name = "NAMESPACE", requires = "deliver")]
     inventory_namespace: Option<String>,
+    /// Print the Namespaces of the roles first, so that one `kubectl apply` works where they are missing
+    #[arg(long)]
+    with_namespaces: bool,
     /// The service account that gets the rights [default: pouch/pouch]
     #[arg(long, value_name = "NAMESPACE/NAME", group = "subject")]
     service_account: Option<String>,
@@ -122,7 +127,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let surveyor = surveyor(session, &opened, &outputs, &reach);
     let (known, ended) = asked(&surveyor, secrets)?;
     let nothing = KnownSource::default();
-    let mut documents = Vec::new();
+    let mut printed = Vec::new();
     for source in clusters {
         let KnownSource { asked, plurals, namespaces, behind, ruled } = known.get(&source.name).unwrap_or(&nothing);
         let mut listed = inquiry::listed(fleet, source);
@@ -138,9 +143,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         }
         let terms = Basis { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
         let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
-        documents.extend(made.into_iter().map(|manifest| manifest.text));
+        printed.extend(made);
     }
-    session.ui.result(&documents.join("---\n"));
+    print(session, args, printed);
     Ok(ended)
 }
 
@@ -154,9 +159,15 @@ fn applying(session: &Session, args: &Args, opened: &Opened, subject: &Subject) 
     }
     let terms =
         DeliverBasis { fleet: &fleet.name, directory: &directory, objects: &objects, kept_in: &kept_in, subject };
-    let made: Vec<String> = deliver::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
-    session.ui.result(&made.join("---\n"));
+    print(session, args, deliver::manifests(&terms));
     Ok(Ended::Done)
+}
+
+/// Prints manifests, with their Namespaces where these are asked for.
+fn print(session: &Session, args: &Args, made: Vec<RbacManifest>) {
+    let all = if args.with_namespaces { with_namespaces(made) } else { made };
+    let texts: Vec<String> = all.into_iter().map(|manifest| manifest.text).collect();
+    session.ui.result(&texts.join("---\n"));
 }
 
 /// Prints the rights that looking into a region takes.
@@ -188,9 +199,8 @@ fn looking(
     let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
     let lists = fleet.renders(region);
     let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, guests: &guests, subject, lists };
-    let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
     let ended = told(session, survey.findings);
-    session.ui.result(&made.join("---\n"));
+    print(session, args, rights::manifests(&terms));
     Ok(ended)
 }
 

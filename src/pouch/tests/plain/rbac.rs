@@ -34,6 +34,20 @@ fn named_namespaces_need_no_cluster() {
 }
 
 #[test]
+fn the_namespaces_of_the_roles_come_with_them_where_they_are_asked_for() {
+    let fleet = live("team-a");
+    let kinds = |flags: &[&str]| -> Vec<(String, String)> {
+        let ran = fleet.run(&[&["rbac", "--secrets=namespaces"], flags].concat()).ends(0);
+        let word = |value: &Value| value.as_str().unwrap().to_owned();
+        documents(&ran.stdout).iter().map(|it| (word(&it["kind"]), word(&it["metadata"]["name"]))).collect()
+    };
+    let (without, with) = (kinds(&[]), kinds(&["--with-namespaces"]));
+    assert!(without.iter().all(|(kind, _)| kind != "Namespace"));
+    let made = ["kcm-system", "team-a"].map(|name| ("Namespace".to_owned(), name.to_owned()));
+    assert_eq!(with, [&made[..], &without[..]].concat());
+}
+
+#[test]
 fn the_subject_is_what_the_flags_say() {
     let fleet = live("team-a");
     let subject = |flags: &[&str]| {

@@ -139,6 +139,9 @@ pub fn branches(
     // What another run told explains nothing.
     let is_plain = prepared.is_plain && command.question().is_none() && command.base.is_none();
     let places = prepared.look_at_branches(&output, (first, is_plain), command.question())?;
+    if let Some(lack) = output.lacks_key(session) {
+        session.ui.note(&lack);
+    }
     finish(session, opened, (places, asked, "publish"), command)
 }
 

@@ -181,6 +181,22 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Tells that the key which is to sign commits is a file that is not there, with its path from where the user stands.
+    ///
+    /// A key that git itself names, or that an agent has, is known when git signs.
+    pub fn lacks_key(&self, session: &Session) -> Option<String> {
+        let Sign::Ssh(Some(key)) = self.output.signing() else { return None };
+        let file = PathBuf::from(self.ssh_key(&key));
+        let is_missing = !is_public(&key) && file.try_exists().is_ok_and(|is_there| !is_there);
+        let shown = session.ambient.from_here(&file).display();
+        is_missing.then(|| {
+            format!(
+                "the key that signs commits, {shown} (`output.git.key`), is not there: `pouch publish` could commit \
+                 nothing here. A plan needs no key; if you publish from here, put it there"
+            )
+        })
+    }
+
     fn signing(&self) -> Signing {
         match &self.output.signing() {
             Sign::AsGit => Signing::AsGit,
@@ -192,9 +208,7 @@ impl<'a> Output<'a> {
 
     /// A public key stands for itself, and an agent has the private one; anything else is a file.
     fn ssh_key(&self, key: &str) -> OsString {
-        let is_public = ["key::", "ssh-", "sk-ssh-", "ecdsa-", "sk-ecdsa-"].iter().any(|start| key.starts_with(start));
-        let is_public = is_public && (key.starts_with("key::") || key.contains(' '));
-        if is_public { key.into() } else { self.base.join(key).into() }
+        if is_public(key) { key.into() } else { self.base.join(key).into() }
     }
 
     /// Who makes the commits of this run, and who wrote them.
@@ -203,4 +217,10 @@ impl<'a> Output<'a> {
         let author = Author { name: &author.name, email: &author.email, seconds, latest };
         (author, Author { name: &committer.name, email: &committer.email, seconds, latest })
     }
+}
+
+/// Whether a key of SSH is the public key itself, and no file.
+fn is_public(key: &str) -> bool {
+    let is_public = ["key::", "ssh-", "sk-ssh-", "ecdsa-", "sk-ecdsa-"].iter().any(|start| key.starts_with(start));
+    is_public && (key.starts_with("key::") || key.contains(' '))
 }

@@ -185,6 +185,35 @@ fn ssh_signs_every_commit_and_nothing_is_built_on_others() {
     assert_ne!(origin.tip().unwrap(), first);
 }
 
+/// Pull requests are planned where no key is, so that it is missing fails nothing.
+#[test]
+fn a_plan_says_that_the_key_which_signs_is_missing() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.write("keys/bot", "a plan does not read it");
+    let _origin = Origin::new(&fleet, ", sign: ssh, key: keys/none");
+    let note = "is not there: `pouch publish` could commit nothing here";
+    let told = |arguments: &[&str]| fleet.run(arguments).ends(0).stderr;
+    let plan = told(&["plan"]);
+    assert!(
+        plan.contains("the key that signs commits, keys/none (`output.git.key`), ") && plan.contains(note),
+        "{plan}"
+    );
+    assert!(told(&["publish", "--first", "--dry-run"]).contains(note));
+    assert!(!told(&["plan", "-q"]).contains(note));
+    let config = fleet.read("pouch.yaml");
+    for fine in [
+        "sign: ssh, key: keys/bot",
+        "sign: ssh",
+        "sign: ssh, key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ bot'",
+        "sign: none",
+        "sign: gpg, key: ABCDEF01",
+    ] {
+        fleet.write("pouch.yaml", config.replace("sign: ssh, key: keys/none", fine));
+        let plan = told(&["plan"]);
+        assert!(!plan.contains(note), "{fine}: {plan}");
+    }
+}
+
 #[test]
 fn a_key_that_is_not_allowed_or_does_not_sign_publishes_nothing() {
     let fleet = Fleet::with_credentials(1);

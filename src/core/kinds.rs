@@ -34,6 +34,12 @@ pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// The value of [`MANAGED_BY_LABEL`] on what pouch publishes.
 pub const MANAGED_BY: &str = "pouch";
 
+/// The annotations that keep every consumer from deleting a Namespace.
+pub const NEVER_DELETED: [(&str, &str); 2] = [
+    ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false"),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+];
+
 /// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 

@@ -37,6 +37,13 @@ pub struct GroupKind {
     pub kind: Kind,
 }
 
+impl Namespace {
+    /// Whether every cluster has the Namespace, or keeps its name for Kubernetes.
+    pub fn is_everywhere(&self) -> bool {
+        *self == "default" || self.as_str().starts_with("kube-")
+    }
+}
+
 impl GroupKind {
     /// Joins a group and a kind.
     pub fn new(group: &str, kind: &str) -> Self {

@@ -7,6 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use crate::kinds;
 use crate::name::Namespace;
 use crate::yaml::emit::{Tree, TreeMap};
 
@@ -14,20 +15,7 @@ use crate::yaml::emit::{Tree, TreeMap};
 ///
 /// The system namespace, `default` and `kube-*` exist on every region without pouch.
 pub fn is_emitted(namespace: &Namespace, system: &Namespace) -> bool {
-    namespace != system && !is_everywhere(namespace)
-}
-
-/// Whether every cluster has the Namespace, or keeps its name for Kubernetes.
-pub fn is_everywhere(namespace: &Namespace) -> bool {
-    *namespace == "default" || namespace.as_str().starts_with("kube-")
-}
-
-/// The annotations that keep every consumer from deleting a Namespace.
-pub fn never_deleted() -> [(&'static str, Tree<'static>); 2] {
-    [
-        ("argocd.argoproj.io/sync-options", Tree::text("Prune=false,Delete=false")),
-        ("kustomize.toolkit.fluxcd.io/prune", Tree::text("disabled")),
-    ]
+    namespace != system && !namespace.is_everywhere()
 }
 
 /// The document of a Namespace with the labels that the region's configuration gives it.
@@ -37,7 +25,10 @@ pub fn tree<'a>(namespace: &'a Namespace, labels: Option<&'a BTreeMap<String, St
     // An existing Namespace is left alone, unless there are labels to keep up there.
     let apply = if all.is_empty() { "IfNotPresent" } else { "Merge" };
     all.insert(MANAGED_BY_LABEL, Tree::text(MANAGED_BY));
-    let annotations = never_deleted().into_iter().chain([("kustomize.toolkit.fluxcd.io/ssa", Tree::text(apply))]);
+    let annotations = kinds::NEVER_DELETED
+        .map(|(key, value)| (key, Tree::text(value)))
+        .into_iter()
+        .chain([("kustomize.toolkit.fluxcd.io/ssa", Tree::text(apply))]);
     // Argo CD would call an Application out of sync for ever, because of a Namespace that left it and that it may not
     // remove.
     let argocd = [("argocd.argoproj.io/compare-options", "IgnoreExtraneous"), ("argocd.argoproj.io/sync-wave", "-3")];

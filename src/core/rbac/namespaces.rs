@@ -9,14 +9,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::write::{self, RbacManifest};
-use crate::layout::namespace;
+use crate::kinds::NEVER_DELETED;
 use crate::name::Namespace;
 use crate::yaml::emit::{Tree, emit};
 
 /// Puts before manifests the Namespaces that they stand in, but for those that every cluster has.
 pub fn with_namespaces(manifests: Vec<RbacManifest>) -> Vec<RbacManifest> {
     let names: BTreeSet<Namespace> = manifests.iter().filter_map(|manifest| manifest.namespace.clone()).collect();
-    let names = names.into_iter().filter(|name| !namespace::is_everywhere(name));
+    let names = names.into_iter().filter(|name| !name.is_everywhere());
     let mut all: Vec<RbacManifest> = names.map(|name| manifest(&name)).collect();
     if let Some(first) = all.first_mut() {
         first.text.insert_str(0, &write::comment("", &head()));
@@ -36,7 +36,8 @@ fn head() -> Vec<String> {
 }
 
 fn manifest(name: &Namespace) -> RbacManifest {
-    let metadata = [("annotations", Tree::map(namespace::never_deleted())), ("name", Tree::text(name.as_str()))];
+    let annotations = NEVER_DELETED.map(|(key, value)| (key, Tree::text(value)));
+    let metadata = [("annotations", Tree::map(annotations)), ("name", Tree::text(name.as_str()))];
     let tree = Tree::map([
         ("apiVersion", Tree::text("v1")),
         ("kind", Tree::text("Namespace")),

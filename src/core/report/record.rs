@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Cause, Class, Code, Finding, Origin, Severity};
 use crate::name::{Claimant, Group, Kind, Name, Namespace, ObjectKey};
+use crate::region::fields::FieldChange;
 use crate::silence::Silenced;
 
 /// An object's key.
@@ -162,5 +163,26 @@ impl From<&Finding> for FindingRecord {
 impl From<&Silenced> for SilencedRecord {
     fn from(Silenced { finding, reason }: &Silenced) -> Self {
         Self { finding: finding.into(), reason: reason.clone() }
+    }
+}
+
+/// One field of an object that changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldRecord {
+    /// The path, such as `spec.allowedNamespaces.list[0]`.
+    pub path: String,
+    /// What was published, cut after 120 characters; absent where there was no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What is published; absent where the field went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+impl From<&FieldChange> for FieldRecord {
+    fn from(field: &FieldChange) -> Self {
+        let FieldChange { path, before, after } = field.clone();
+        Self { path, before, after }
     }
 }

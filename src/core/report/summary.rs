@@ -13,7 +13,7 @@ use super::applied::AppliedRegion;
 use super::authors::SourceAuthors;
 use super::compared::ComparedRegion;
 use super::document::Tone;
-pub use super::record::{FindingRecord, ObjectRecord, PrivilegeRecord, SilencedRecord, SinceRecord};
+pub use super::record::{FieldRecord, FindingRecord, ObjectRecord, PrivilegeRecord, SilencedRecord, SinceRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::config::Readers;
@@ -23,7 +23,6 @@ use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory};
 use crate::recipient::{Recipient, shown};
 use crate::region::change::{Action, Change, Hold, Loss, Reason, Sharing, Values};
-use crate::region::fields::FieldChange;
 use crate::region::ledger::Gone;
 use crate::region::privileges::Privilege;
 use crate::secret::EntryChange;
@@ -521,20 +520,6 @@ impl ChangeRecord {
     }
 }
 
-/// One field of an object that changed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FieldRecord {
-    /// The path, such as `spec.allowedNamespaces.list[0]`.
-    pub path: String,
-    /// What was published, cut after 120 characters; absent where there was no such field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// What is published; absent where the field went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-}
-
 /// One entry of a Secret that changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -647,13 +632,6 @@ impl From<&Change> for ChangeRecord {
 impl From<&Privilege> for PrivilegeRecord {
     fn from(Privilege { opens, words }: &Privilege) -> Self {
         Self { opens: *opens, words: words.clone() }
-    }
-}
-
-impl From<&FieldChange> for FieldRecord {
-    fn from(field: &FieldChange) -> Self {
-        let FieldChange { path, before, after } = field.clone();
-        Self { path, before, after }
     }
 }
 

@@ -202,7 +202,7 @@ fn time(reader: &mut SliceReader<'_>) -> Option<i64> {
 ///
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>
 #[expect(clippy::arithmetic_side_effects, reason = "the seconds of year 9999 are far within 64 bits")]
-fn day(seconds: i64) -> Option<String> {
+pub fn day(seconds: i64) -> Option<String> {
     const END_OF_9999: i64 = 253_402_300_799;
     if !(0..=END_OF_9999).contains(&seconds) {
         return None;

@@ -19,6 +19,14 @@ pub struct GoTime {
     offset: i16,
 }
 
+/// Returns true for a day that there is, such as `2028-02-29`.
+///
+/// <https://www.rfc-editor.org/rfc/rfc3339#section-5.6>
+pub fn is_day(text: &str) -> bool {
+    let mut rest = Cursor(text);
+    rest.date(2).is_some() && rest.0.is_empty()
+}
+
 impl GoTime {
     /// Reads RFC 3339: `2026-11-21T07:51:52.25+01:00`.
     ///
@@ -158,6 +166,18 @@ fn days(year: u16, month: u8) -> u16 {
 mod tests {
     use super::*;
     use alloc::string::ToString as _;
+
+    #[test]
+    fn days_that_there_are_are_told_from_others() {
+        for good in ["2026-12-01", "2028-02-29", "2000-02-29", "9999-12-31"] {
+            assert!(is_day(good), "{good}");
+        }
+        for bad in
+            ["", "2026-2-3", "2026-02-30", "2100-02-29", "2026-13-01", "2026-01-00", "tomorrow", "2026-01-01T00:00:00Z"]
+        {
+            assert!(!is_day(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn words_are_times_as_go_yaml_reads_them() {

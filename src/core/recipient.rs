@@ -98,11 +98,10 @@ impl RecipientError {
     }
 }
 
-/// A recipient as people read it: by its name, if it has one, and the ends of its key.
+/// A recipient as people read it: by its name, if it has one, and its whole key. A key whose ends are those of another is soon
+/// made, and a name is whatever the configuration says.
 pub fn shown(name: Option<&str>, key: &str) -> String {
-    let Some(name) = name else { return String::from(key) };
-    let ends = key.get(..7).zip(key.len().checked_sub(3).and_then(|at| key.get(at..)));
-    ends.map_or_else(|| format!("{name} ({key})"), |(begin, end)| format!("{name} ({begin}…{end})"))
+    name.map_or_else(|| String::from(key), |name| format!("{name} ({key})"))
 }
 
 const PREFIX: Hrp = Hrp::parse_unchecked("age");

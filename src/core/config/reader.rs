@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::error::{Faults, FieldPath, holds_secret, quoted};
 use super::setting::given;
+use crate::go_time::is_day;
 use crate::name::Region;
 use crate::nearest::did_you_mean;
 use crate::recipient::Recipient;
@@ -39,6 +40,9 @@ pub(super) struct NamedReaderFile {
     /// The name that answers show beside the key, such as that of the person who has the identity: up to 64 letters, digits,
     /// blanks and `-_.@+'`. The keys of one person in several regions may share a name.
     name: String,
+    /// The last day, in UTC, on which it should be there, such as `2027-03-01`: after that a warning says so. Nothing else
+    /// follows from it.
+    until: Option<String>,
 }
 
 impl ReaderFile {
@@ -57,14 +61,17 @@ pub struct Readers {
     names: BTreeMap<Recipient, String>,
     /// By region and name; escrow recipients have no region.
     keys: BTreeMap<(Option<Region>, String), Recipient>,
+    /// The last day of those that have one.
+    until: BTreeMap<Recipient, String>,
 }
 
 impl Readers {
     /// Notes the names in a list.
     pub(super) fn add(&mut self, list: &[ReaderFile], region: Option<&Region>, path: &FieldPath, faults: &mut Faults) {
         for (at, reader) in list.iter().enumerate() {
-            let ReaderFile::Named(NamedReaderFile { key, name }) = reader else { continue };
-            let path = path.index(at).key("name");
+            let ReaderFile::Named(NamedReaderFile { key, name, until }) = reader else { continue };
+            let (path, of_date) = (path.index(at).key("name"), path.index(at).key("until"));
+            self.add_date(key, until.as_deref(), &of_date, faults);
             if holds_secret(name) {
                 let help = "Remove it and treat it as leaked; a name is for people.";
                 faults.add_secret(&path, "this is a secret key; a name belongs here", help);
@@ -87,6 +94,27 @@ impl Readers {
                 faults.add(&path, message, "Give one of them another name; only keys of different regions share one.");
             }
         }
+    }
+
+    /// Notes the last day of a key.
+    fn add_date(&mut self, key: &str, until: Option<&str>, path: &FieldPath, faults: &mut Faults) {
+        let (Some(until), Ok(key)) = (until, Recipient::parse(key)) else { return };
+        if !is_day(until) {
+            return faults.add(
+                path,
+                format!("{} is no day", quoted(until)),
+                "Write YEAR-MONTH-DAY, such as 2027-03-01.",
+            );
+        }
+        if let Some(other) = self.until.insert(key, until.into()).filter(|other| other != until) {
+            let message = format!("the same key has the last day {other} elsewhere");
+            faults.add(path, message, "Write the same day in every place.");
+        }
+    }
+
+    /// The last day of a recipient that has one.
+    pub fn until(&self, recipient: &Recipient) -> Option<&str> {
+        self.until.get(recipient).map(String::as_str)
     }
 
     /// The name of a key, if it has one.
@@ -113,9 +141,11 @@ impl Readers {
     /// A recipient as the configuration has it.
     pub(super) fn tree(&self, recipient: &Recipient) -> Tree<'_> {
         match self.names.get_key_value(recipient) {
-            Some((key, name)) => {
-                given([("key", Some(Tree::text(key.as_str()))), ("name", Some(Tree::text(name.as_str())))])
-            }
+            Some((key, name)) => given([
+                ("key", Some(Tree::text(key.as_str()))),
+                ("name", Some(Tree::text(name.as_str()))),
+                ("until", self.until(recipient).map(Tree::text)),
+            ]),
             None => Tree::text(recipient.to_string()),
         }
     }

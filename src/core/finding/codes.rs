@@ -213,6 +213,7 @@ codes! {
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SignatureNotVerified "signature-not-verified" Notice Warning "Commits are signed in a way that a region's consumer cannot verify.";
+    RecipientOutdated "recipient-outdated" Notice Warning "A recipient is past the day until which the configuration lets it read.";
     SharedDecryptor "shared-decryptor" Notice Info "One repo-server of Argo CD, or one Flux on a hub, decrypts for several regions and so holds all their keys.";
     SharedSourceIdentity "shared-source-identity" Notice Warning "Two sources that may provide different objects open files with one identity.";
     CleartextCopy "cleartext-copy" Notice Warning "A Secret on the region has a copy of itself in clear in an annotation.";

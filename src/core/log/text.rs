@@ -467,6 +467,6 @@ mod tests {
         };
         assert_eq!(told(&[UNKNOWN], &["age1x"]), ": no longer by age1x; its readers cannot be told");
         assert_eq!(told(&["age1x"], &[UNKNOWN]), ": now readable by age1x");
-        assert_eq!(told(&["age1x"], &["age1alice0key"]), ": now readable by age1x; no longer by alice (age1ali…key)");
+        assert_eq!(told(&["age1x"], &["age1alice0key"]), ": now readable by age1x; no longer by alice (age1alice0key)");
     }
 }

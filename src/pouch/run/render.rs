@@ -16,7 +16,7 @@ use pouch_core::explain::{self, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
-use pouch_core::judge::{Closed, closed, judged, unmatched, unused};
+use pouch_core::judge::{Closed, closed, judged, outdated, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::{self, Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
@@ -195,6 +195,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     findings.extend(unverified(run.fleet));
+    findings.extend(outdated(run.fleet, survey.now));
     let silences = Silences::read(run.fleet, &survey.snapshot);
     findings.extend(silences.findings.iter().cloned());
     let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());

@@ -1,7 +1,9 @@
 //! Recipients with names: people are told the names, and nothing that is sealed, tagged or compared has one.
 
-use crate::support::fleet::{EU, Fleet, US};
+use crate::support::fleet::{EU, Fleet, Ran, US};
 use crate::support::origin::Origin;
+
+const ESCROW: &str = "age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl";
 
 /// A fleet whose `eu` is readable by `alice`, published.
 fn fleet() -> Fleet {
@@ -13,7 +15,7 @@ fn fleet() -> Fleet {
 
 /// A key as people read it.
 fn shown(name: &str, key: &str) -> String {
-    format!("{name} ({}…{})", &key[..7], &key[key.len() - 3..])
+    format!("{name} ({key})")
 }
 
 #[test]
@@ -81,4 +83,40 @@ fn a_recipient_is_asked_for_by_name() {
     let both = fleet.run(&["exposure", "--recipient", "alice"]).ends(0).stdout;
     assert!(both.contains(&alice) && both.contains(&shown("alice", US)), "{both}");
     fleet.run(&["explain", "recipient", "alice"]).ends(64).says("alice is the name of 2 keys").says(US);
+}
+
+/// The day itself still counts, in UTC; nothing else follows from it.
+#[test]
+fn a_recipient_past_its_day_is_a_warning_and_changes_nothing() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure(EU, &format!("{{key: {EU}, name: alice, until: 2026-03-01}}"));
+    let on = |time: &str, arguments: &[&str]| {
+        let mut command = fleet.command(arguments);
+        command.env("SOURCE_DATE_EPOCH", time);
+        Ran::from(command.output().unwrap())
+    };
+    // 2026-03-01T23:59:59Z, and a second later.
+    let (last, after) = ("1772409599", "1772409600");
+    let quiet = on(last, &["render"]).ends(0);
+    assert!(!quiet.stderr.contains("recipient-outdated"), "{}", quiet.stderr);
+    let files = fleet.stamps("bundles");
+    let told = on(after, &["render"]).ends(0);
+    let told = told.says(&format!("warning[recipient-outdated]: alice ({EU}) was to read region eu until 2026-03-01"));
+    told.says("Take it out of `regions.eu.recipients`").says(&format!("pouch exposure --recipient {EU}"));
+    assert_eq!(fleet.stamps("bundles"), files);
+    on(after, &["check", "--deny", "warning"]).ends(7);
+    on(last, &["check", "--deny", "warning"]).ends(0);
+    // One for disasters is told once.
+    fleet.configure(&format!("{{key: {EU}, name: alice, until: 2026-03-01}}"), EU);
+    fleet.configure(
+        "reuseKey:",
+        &format!("escrowRecipients: [{{key: {ESCROW}, name: safe, until: 2025-12-31}}]\nreuseKey:"),
+    );
+    let told = on(last, &["check", "--deny", "none"]).ends(0);
+    assert_eq!(told.stdout.matches("was to read").count(), 1, "{}", told.stdout);
+    assert!(
+        told.stdout.contains(&format!("safe ({ESCROW}) was to read every region until 2025-12-31")),
+        "{}",
+        told.stdout
+    );
 }

@@ -1,6 +1,7 @@
 //! Again: a run that would read what a run read that changed nothing ends there, and tells what that run told.
 
 use pouch_core::config::Fleet;
+use pouch_core::expiry::day;
 use pouch_core::finding::{Class, Code};
 use pouch_core::report::summary::{CarriedRecord, Outcome};
 use pouch_core::reuse::KeyRing;
@@ -75,5 +76,8 @@ fn is_git(fleet: &Fleet, read: &[SourceStamp]) -> bool {
 }
 
 fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<Option<String>, Failure> {
-    Ok(stamp::inputs(surveyor.fleet, keys, &tools(surveyor)?, PROGRAM))
+    // What expires, or should read no longer, is found on the day: so what was told holds for one.
+    let today = day(surveyor.session.time_of_run().as_second());
+    let more: Vec<String> = tools(surveyor)?.into_iter().chain(today).collect();
+    Ok(stamp::inputs(surveyor.fleet, keys, &more, PROGRAM))
 }

@@ -8,7 +8,7 @@ mod sources;
 use std::fs;
 use std::process::Command;
 
-use crate::support::fleet::{CANARY, Fleet, Ran, credential, secret};
+use crate::support::fleet::{CANARY, EU, Fleet, Ran, credential, secret};
 use crate::support::githttp::GitServer;
 use crate::support::origin::Origin;
 
@@ -156,6 +156,26 @@ fn what_did_not_change_is_told_again_and_nothing_else() {
     assert!(teams.publish(&[]).1);
     // What somebody lets through is looked at.
     assert!(!teams.publish(&["--withdraw", "broken"]).1);
+}
+
+/// What expires is found on the day, although nothing else changed.
+#[test]
+fn what_was_told_holds_for_a_day() {
+    let teams = Teams::new("");
+    teams.fleet.configure(EU, &format!("{{key: {EU}, name: alice, until: 2026-03-01}}"));
+    let on = |time: &str| {
+        let mut command = teams.fleet.command(&["publish", "-v", "--first"]);
+        command.env("SOURCE_DATE_EPOCH", time);
+        let ran = Ran::from(command.output().unwrap());
+        (ran.stderr.contains("what it told is told again"), ran.stderr.contains("recipient-outdated"))
+    };
+    // The first second of 2026-03-01, and its last; then the day after.
+    let (first, last, after) = ("1772323200", "1772409599", "1772409600");
+    on(first);
+    on(first);
+    assert_eq!((on(first), on(last)), ((true, false), (true, false)));
+    assert_eq!(on(after), (false, true));
+    assert_eq!(on(after), (true, true));
 }
 
 /// What nobody is shown is counted where it is too much to be noted; whoever asks to be told has it looked at.

@@ -401,7 +401,8 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                      `provides` if you trust everybody who writes that source."
                 ),
                 None => {
-                    let meant = world.snapshot.did_you_mean(&member.read);
+                    let is_configured = Asker::from(claim).delivers(&member.read);
+                    let meant = world.snapshot.did_you_mean(&member.read, is_configured);
                     format!("{meant}Add the object, or correct the reference.")
                 }
             };

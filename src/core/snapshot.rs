@@ -309,8 +309,8 @@ impl Snapshot {
     }
 
     /// `Did you mean KEY? `, to stand before more help, where nothing has a key; empty where none is near.
-    pub fn did_you_mean(&self, key: &ObjectKey) -> String {
-        let near = self.objects.near(key).map(|held| &held.object.key);
+    pub fn did_you_mean(&self, key: &ObjectKey, in_any_namespace: bool) -> String {
+        let near = self.objects.near(key, in_any_namespace).map(|held| &held.object.key);
         near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default()
     }
 

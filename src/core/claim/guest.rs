@@ -214,7 +214,7 @@ fn taken(
                     let message =
                         format!("guests.{} names {key}, which no source with `clusterScoped` has", group.name);
                     let finding = Finding::new(Code::MissingReference, message).about(&key).at(&group.origin_of(&key));
-                    finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key)))
+                    finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key, true)))
                 }
             };
             return vec![whole(vec![finding])];

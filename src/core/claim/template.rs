@@ -269,7 +269,7 @@ pub(super) fn for_guests(
             let message = format!("guests.{group} names {key}, which no source with `clusterScoped` has");
             let place = fleet.guests.get(group).map_or_else(Origin::configuration, |group| group.origin_of(&key));
             let finding = Finding::new(Code::MissingReference, message).at(&place);
-            let meant = snapshot.did_you_mean(&key);
+            let meant = snapshot.did_you_mean(&key, true);
             return one(finding.help(format!("{meant}Add the template, or correct the name in the group.")));
         }
     };

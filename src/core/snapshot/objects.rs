@@ -46,12 +46,19 @@ impl Objects {
         self.0.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
 
-    /// The object that was probably meant by a key that none has: of nearly that name, in that namespace. Other namespaces
-    /// are none of the asker's business.
-    pub(super) fn near(&self, key: &ObjectKey) -> Option<&Held> {
-        let named = self.0.get(&key.kind)?.get(&key.namespace)?.iter().take(MOST_COMPARED);
-        let near = named.filter_map(|(name, held)| Some((edits(name.as_str(), key.name.as_str())?, held)));
-        near.min_by_key(|(edits, _)| *edits).map(|(_, held)| held)
+    /// The object that was probably meant by a key that none has: of nearly that name, in that namespace. Where the
+    /// configuration asks, which names any namespace, also one of that name in a namespace that is called nearly so; others'
+    /// namespaces are none of a tenant's business.
+    pub(super) fn near(&self, key: &ObjectKey, in_any_namespace: bool) -> Option<&Held> {
+        let namespaces = self.0.get(&key.kind)?;
+        let named = namespaces.get(&key.namespace).into_iter().flatten().take(MOST_COMPARED);
+        let by_name = named.filter_map(|(name, held)| Some((edits(name.as_str(), key.name.as_str())?, held)));
+        let others = namespaces.iter().filter(|_| in_any_namespace).take(MOST_COMPARED);
+        let by_namespace = others.filter_map(|(namespace, named)| {
+            let (near, meant) = namespace.as_ref().zip(key.namespace.as_ref())?;
+            Some((edits(near.as_str(), meant.as_str())?, named.get(&key.name)?))
+        });
+        by_name.chain(by_namespace).min_by_key(|(edits, _)| *edits).map(|(_, held)| held)
     }
 
     /// Their pieces, each of which can be dropped by itself.

@@ -169,7 +169,7 @@ impl<'a> Behind<'a> {
                         cure(looked.cluster)
                     ),
                     None => {
-                        let meant = self.snapshot.did_you_mean(key);
+                        let meant = self.snapshot.did_you_mean(key, false);
                         format!("{meant}Add the object, or correct the reference.")
                     }
                 };

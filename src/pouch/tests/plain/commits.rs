@@ -34,8 +34,8 @@ fn a_commit_says_by_name_what_it_changes_and_never_a_value() {
         body(&origin),
         "- eu: published, 1 added, 1 changed\n  \
          carried    Credential eu-team/c0: Secret eu-team/c0 (missing-reference)\n  \
-         changed    Credential eu-team/c1: Secret eu-team/c1 [value]\n  \
-         added      Credential eu-team/c7: Secret eu-team/c7"
+         added      Credential eu-team/c7: Secret eu-team/c7\n  \
+         changed    Credential eu-team/c1: Secret eu-team/c1 [value]"
     );
     assert_eq!(trailer(&origin, "Pouch-Regions"), "eu");
     assert_eq!(trailer(&origin, "Pouch-Failed"), "eu eu-team/c0 broken missing-reference");

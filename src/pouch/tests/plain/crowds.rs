@@ -32,7 +32,7 @@ fn two_tenants() -> Fleet {
         of("without"),
         secret("team-b", "without", "value: "),
         of("misspelt").replace("identityRef", "identityReff"),
-        secret("team-x", "strange", "value: x"),
+        secret("strangers", "strange", "value: x"),
     ];
     fleet.write("neighbour/b.yaml", all.join("---\n"));
     fleet.write("flooding/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: team-a}\n");

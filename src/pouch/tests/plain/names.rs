@@ -45,8 +45,8 @@ fn each_credential_is_named_with_what_becomes_of_it() {
         [
             "withdrawn Credential eu-team/c0: Secret eu-team/c0 (its claimant is gone)",
             "carried Credential eu-team/c2: Secret eu-team/c2 (missing-reference)",
-            "changed Credential eu-team/c1: Secret eu-team/c1 [perhaps a, perhaps b, long, new added]",
             "added Credential eu-team/c9: Secret eu-team/c9",
+            "changed Credential eu-team/c1: Secret eu-team/c1 [perhaps a, perhaps b, long, new added]",
         ]
     );
     assert_eq!(names(&ran, "us"), [""; 0]);

@@ -219,5 +219,5 @@ fn what_is_published_is_taken_at_its_word() {
     plan(0);
     fleet.run(&["plan"]).ends(0).outcome("eu", "would").says("unsigned-bundle");
     fs::write(fleet.path(manifest), format!("{first}\nnothing: of the kind\n")).unwrap();
-    plan(0).outcome("eu", "would").says("unsigned-bundle");
+    plan(2).outcome("eu", "would").says("unsigned-bundle");
 }

@@ -5,6 +5,7 @@
 //! and whether a kind may be published at all; an object of a kind that may not is listed and not looked up. Closure
 //! knows nothing of files, clusters, YAML or sealing.
 
+mod absent;
 mod at_home;
 mod built;
 mod companion;
@@ -19,25 +20,23 @@ mod reference;
 mod template;
 pub mod wanted;
 
-use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::admission::{self, Asker, Namer, Sought};
+use crate::admission::{self, Namer, Sought};
 use crate::capi::{self, Need, aws};
 use crate::claim::{Ask, Claim, Copied, Edit, Item, Start};
-use crate::config::{Grant, Resolution};
+use crate::config::Resolution;
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
 use crate::listing::counted;
-use crate::name::step::{Step, behind_claimant, shown};
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
+use crate::name::step::{Step, behind_claimant};
+use crate::name::{Claimant, Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
-use crate::snapshot::{Elsewhere, Lookup};
+use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
 pub use companion::{PROPAGATION_SECRET, TEMPLATE};
@@ -365,7 +364,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             // Where a namespace is missing, a role with few rights may not know that nothing is in it.
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|namer| &namer.read.kind);
             if let Some(identity) = referrer.filter(|kind| capi::controller_namespace(kind).is_some()) {
-                let said = said_in_kinds(identity, "NAMESPACE").replace("runs there", "runs elsewhere");
+                let said = absent::said_in_kinds(identity, "NAMESPACE").replace("runs there", "runs elsewhere");
                 finding.help = format!("{} {said}", finding.help).into();
             }
             closure.find(claim, finding);
@@ -393,66 +392,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             None
         }
         Lookup::Absent => {
-            let by = shown(&member.through).unwrap_or_else(|| "identityRef".to_owned());
-            let by = format!("{by} names {}, which is in no source", member.read);
-            let mut help = match world.snapshot.ignored(&member.read) {
-                Some(origin) => format!(
-                    "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
-                     `provides` if you trust everybody who writes that source."
-                ),
-                None => {
-                    let is_configured = Asker::from(claim).delivers(&member.read);
-                    let meant = world.snapshot.did_you_mean(&member.read, is_configured);
-                    format!("{meant}Add the object, or correct the reference.")
-                }
-            };
-            help.extend(built::renamed(world, &member.read));
-            if claim.by.is_resource_set() {
-                help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
-            }
-            for at in hints(world, claim, &member.read) {
-                help = format!("{help} {} stands at {}.", at.key, at.origin);
-                let message = format!("{} is absent, and {} is there", member.read, at.key);
-                let mut hint = Finding::new(Code::FoundElsewhere, message).about(&at.key).at(&at.origin);
-                if projection::is_named_by(&member.through) {
-                    hint = hint.help(projection::cure(&at.key, claim.by.namespace()));
-                }
-                // Only an identity is looked for in the system namespace too, and only with a grant.
-                if at.key.namespace.as_ref() == Some(&world.fleet.system_namespace) && member.role == Role::Root {
-                    hint = hint.help(format!(
-                        "To use that one, as k0rdent does, add to `grants`: `- {}`. The objects that it refers to \
-                         there need grants of their own.",
-                        Grant::least(&claim.by, claim.region(), &at.key)
-                    ));
-                }
-                if let Some((identity, namespace)) = of_controllers(world, closure, member, &at.key) {
-                    hint = hint.help(said_in_kinds(identity, namespace.as_str()));
-                }
-                closure.find(claim, hint);
-            }
-            if let Some(elsewhere) = world.snapshot.elsewhere(&member.read) {
-                let Elsewhere { maker, origin, named } = elsewhere;
-                let would = if *named { "would make" } else { "may make (the names in it are sealed)" };
-                let message =
-                    format!("{} is absent; {maker} {would} it on a cluster, but is not the Secret itself", member.read);
-                let finding = Finding::new(Code::SealedElsewhere, message).about(&member.read).at(origin);
-                closure.find(
-                    claim,
-                    finding.help(
-                        "Give pouch the Secret itself: read it from the cluster where it is made, or seal its manifest with \
-                         SOPS and name an age identity under the source's `decryption`.",
-                    ),
-                );
-            }
-            let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let group = world.fleet.group_of(&claim.by).filter(|_| Asker::from(claim).delivers(&member.read));
-            let origin = match (referrer.and_then(|key| world.snapshot.get(&key)), group) {
-                (Some(object), _) => object.origin.clone(),
-                (None, Some(group)) => group.origin_of(&member.read),
-                (None, None) => claim.origin.clone(),
-            };
-            let finding = Finding::new(Code::MissingReference, by).about(&member.read).at(&origin).help(help);
-            closure.find(claim, finding);
+            absent::tell(world, claim, closure, member);
             None
         }
     }
@@ -464,37 +404,6 @@ fn refers(world: &World<'_>, object: &Object) -> bool {
         Defined::Exactly(definition) | Defined::Nearest(definition) => !definition.references.is_empty(),
         Defined::Unknown | Defined::Faulty(_) => false,
     }
-}
-
-/// The objects of this name that stand elsewhere than the absent one.
-fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Object> {
-    let at = |namespace: &Namespace| {
-        let other = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
-        (other != *key).then(|| world.snapshot.get(&other)).flatten()
-    };
-    if key.namespace.is_none() {
-        return Vec::new();
-    }
-    let system = at(&world.fleet.system_namespace);
-    let own = at(claim.by.namespace()).filter(|own| system.is_none_or(|system| system.key != own.key));
-    // Secrets of identities stand where the controllers of their providers are.
-    let controllers = capi::controller_namespaces().map(Namespace::from);
-    let others = controllers.filter(|_| key.kind.is_secret()).filter(|it| it != claim.by.namespace());
-    let others = others.filter(|it| *it != world.fleet.system_namespace);
-    system.into_iter().chain(own).chain(others.filter_map(|namespace| at(&namespace))).collect()
-}
-
-/// The kind of identity whose controller may read a Secret where it stands, if `kinds` could say so, and the namespace.
-fn of_controllers<'c>(
-    world: &World<'_>,
-    closure: &'c Closure,
-    member: &Member,
-    at: &'c ObjectKey,
-) -> Option<(&'c GroupKind, &'c Namespace)> {
-    let identity = &closure.members.get(member.referrer?)?.read.kind;
-    let namespace = at.namespace.as_ref().filter(|it| **it != world.fleet.system_namespace)?;
-    let is_known = capi::controller_namespaces().any(|it| it == namespace.as_str());
-    (is_known && capi::controller_namespace(identity).is_some()).then_some((identity, namespace))
 }
 
 /// A member that was reached, its place among all, and its object.
@@ -608,15 +517,7 @@ fn passed_over(world: &World<'_>, claim: &Claim, closure: &mut Closure, identity
     let Some(other) = world.snapshot.passed_over(world.fleet, &claim.by, &identity.kind, read) else { return };
     let message = format!("{read} is used, and {} is there, too", other.key);
     let hint = Finding::new(Code::FoundElsewhere, message).about(&other.key).at(&other.origin);
-    closure.find(claim, hint.help(said_in_kinds(&identity.kind, other.key.namespace_text())));
-}
-
-/// The help where the controller of an identity's kind may read Secrets in another namespace.
-fn said_in_kinds(identity: &GroupKind, namespace: &str) -> String {
-    format!(
-        "If the controller runs there, say so in `kinds`: `- {{group: {}, kind: {}, controllerNamespace: {namespace}}}`.",
-        identity.group, identity.kind
-    )
+    closure.find(claim, hint.help(absent::said_in_kinds(&identity.kind, other.key.namespace_text())));
 }
 
 /// What an object names, by where it lands, and what is rewritten in the object; none if that cannot be told.

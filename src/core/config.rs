@@ -163,8 +163,7 @@ impl Fleet {
 
     /// Whether a source may provide an object; true of a source that the configuration does not know.
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        known.is_none_or(|source| source.provides.admits(key, &self.guarded))
+        self.source(source).is_none_or(|source| source.provides.admits(key, &self.guarded))
     }
 
     /// The namespace in which the controller reads the Secrets that failure domains of a kind name.

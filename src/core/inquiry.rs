@@ -174,7 +174,7 @@ pub fn behind_all<'a>(
             let kinds = maker.into_iter().flat_map(|maker| maker.kinds(document));
             return kinds.filter(|kind| cluster::of_machines(kind).is_some()).collect();
         }
-        let known = fleet.sources.iter().find(|known| known.name == *source);
+        let known = fleet.source(source);
         let default = known.and_then(|source| source.default_namespace.as_ref()).map(Namespace::as_str);
         let namespace = document.str_at(&["metadata", "namespace"]).or(default).unwrap_or_default();
         let name = document.str_at(&["metadata", "name"]).unwrap_or_default();

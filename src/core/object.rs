@@ -58,6 +58,8 @@ pub struct Object {
     pub matched: Option<Box<Matched>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
+    /// Whether a controller made it, by its owner or because it was read from where that runs; no part of the content.
+    pub made: bool,
     /// Whether its label says that pouch published it; no part of the content.
     pub ours: bool,
     /// Whether its label says that it belongs into backups of the management cluster; no part of the content.
@@ -272,6 +274,9 @@ pub fn admit(
     let silence =
         metadata.at(&["annotations", SILENCE_ANNOTATION]).map(|text| text.as_str().unwrap_or_default().into());
     let deleting = metadata.at(&["deletionTimestamp"]).is_some();
+    let is_owner = |owner: &Node| matches!(owner.get("controller"), Some(Node::Bool(true)));
+    let owners = metadata.get("ownerReferences").map(Node::items).unwrap_or_default();
+    let made = matches!(origin.place, Place::Cluster { .. }) || owners.iter().any(is_owner);
     let says = |label: &str, value: &str| metadata.str_at(&["labels", label]) == Some(value);
     let (ours, backed_up) = (says(MANAGED_BY_LABEL, MANAGED_BY), says(COMPONENT_LABEL, OF_KCM));
     let has_block = doc.get("sops").is_some();
@@ -285,6 +290,7 @@ pub fn admit(
         silence,
         matched,
         deleting,
+        made,
         ours,
         backed_up,
         body: Node::empty_map(),

@@ -89,7 +89,7 @@ pub fn of<'a, 'c>(world: &World<'a>, asker: impl Into<Asker<'c>>, sought: &Sough
 fn of_namer<'a>(world: &World<'a>, asker: Asker<'_>, read: &ObjectKey, namer: ObjectKey) -> Reach<'a> {
     let snapshot = world.snapshot;
     let Some(counts) = snapshot.get(&namer) else { return Reach::Within };
-    let source_of = |copy: &Object| world.fleet.sources.iter().find(|source| source.name == copy.origin.source);
+    let source_of = |copy: &Object| world.fleet.source(&copy.origin.source);
     let equal = snapshot.copies(&namer).filter(|copy| copy.same_content(counts));
     // An object of no source stands in the configuration, or pouch made it.
     let Some(sources) = equal.map(source_of).collect::<Option<Vec<&Source>>>() else { return Reach::Within };

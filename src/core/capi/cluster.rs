@@ -17,9 +17,9 @@ mod tests;
 pub use class::{OF_CONTROL_PLANE, OF_INFRASTRUCTURE, OF_MACHINES, Templated, of_made, templates};
 pub use kinds::{CLUSTERS, class_kind, cluster_kind, is_cluster, kinds, known, meant, of_template, template_kind};
 pub use machines::{
-    Belongs, DOMAIN_SELECTOR, Maker, Makes, Owner, domain_selector, is_domain, is_of_machines, is_read_of_spec,
-    machine_of, machines, maker, makers, makes, meant_machine, names_cluster, names_in, naming_kind, of_machines,
-    unnamed_of_machines,
+    AND, Belongs, DOMAIN_SELECTOR, Maker, Makes, Owner, domain_selector, is_domain, is_named_by_machines,
+    is_of_machines, is_read_of_spec, machine_of, machines, maker, makers, makes, meant_machine, names_cluster,
+    names_in, naming_kind, of_machines, unnamed_of_machines,
 };
 pub use named::{MOST_NAMED, Named, dotted, fields, names, shown};
 pub use reading::Referred;

@@ -357,7 +357,7 @@ fn told<'s>(
     snapshot: &'s Snapshot,
     group: &GuestGroup,
 ) -> BTreeMap<&'s SourceName, BTreeSet<Namespace>> {
-    let of = |name: &SourceName| fleet.sources.iter().find(|source| source.name == *name);
+    let of = |name: &SourceName| fleet.source(name);
     let mut told: BTreeMap<&SourceName, BTreeSet<Namespace>> = BTreeMap::new();
     let kind = cluster_kind();
     for copy in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
@@ -416,9 +416,7 @@ pub fn untied(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
 
 /// The first source that might tell of further Clusters of a group in a namespace.
 pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace: &Namespace) -> Option<SourceName> {
-    let tells = |name: &&SourceName| {
-        fleet.sources.iter().find(|source| source.name == **name).is_some_and(|source| group.is_told_by(source))
-    };
+    let tells = |name: &&SourceName| fleet.source(name).is_some_and(|source| group.is_told_by(source));
     snapshot.all_unread_in(&cluster_kind(), Some(namespace)).find(tells).cloned()
 }
 

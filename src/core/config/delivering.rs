@@ -13,7 +13,7 @@ impl GuestGroup {
 impl Fleet {
     /// Whether a group of guests is looked for in a source.
     pub(super) fn looks_in(&self, source: &SourceName) -> bool {
-        let Some(source) = self.sources.iter().find(|known| known.name == *source) else { return false };
+        let Some(source) = self.source(source) else { return false };
         // Files that say of no region that they describe it leave something open where there are several.
         let is_untied = source.region.is_none() && !matches!(source.place, SourcePlace::Cluster { .. });
         self.guests.values().any(|group| group.has_globs() && (is_untied || group.is_told_by(source)))

@@ -50,8 +50,7 @@ impl Fleet {
 
     /// The regions whose claimants a source may have: all, or the one that it describes.
     fn regions_of<'a>(&'a self, source: &SourceName) -> impl Iterator<Item = &'a RegionConfig> {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        let own = known.and_then(|source| source.region.as_ref());
+        let own = self.source(source).and_then(|source| source.region.as_ref());
         self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name))
     }
 
@@ -92,8 +91,7 @@ impl Fleet {
 
     /// The regions that a ResourceSyncRule could take objects of a source to: all, or the one that the source describes.
     pub fn may_take(&self, source: &SourceName, region: &Region) -> bool {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        known.and_then(|source| source.region.as_ref()).is_none_or(|own| own == region)
+        self.source(source).and_then(|source| source.region.as_ref()).is_none_or(|own| own == region)
     }
 
     /// The regions that take a Cluster of a source, named as `namespace/name`, each with the entry by which it does. A
@@ -119,8 +117,7 @@ impl Fleet {
 
     /// Whether a source is trusted with templates for a region: with cluster-scoped objects, and of no other region alone.
     pub fn trusts_with_templates(&self, source: &SourceName, region: &Region) -> bool {
-        let source = self.sources.iter().find(|known| known.name == *source);
-        source.is_some_and(|it| it.may_bring_templates(region))
+        self.source(source).is_some_and(|it| it.may_bring_templates(region))
     }
 
     /// Returns true if a claimant may have objects of a kind published for a region: beside those that [everybody](Self::publishes)
@@ -164,6 +161,11 @@ impl Fleet {
         !matches!(source.place, SourcePlace::Cluster { .. }) && source.may_bring_templates(&region.name)
     }
 
+    /// The source of a name.
+    pub fn source(&self, name: &SourceName) -> Option<&Source> {
+        self.sources.iter().find(|source| source.name == *name)
+    }
+
     /// Whether some source describes the Clusters of one region, and is trusted with no more.
     pub fn describes_regions(&self) -> bool {
         self.sources.iter().any(|source| source.described().is_some())
@@ -171,7 +173,7 @@ impl Fleet {
 
     /// The region whose Clusters a source describes, if it is trusted with no more than that.
     pub fn described_by(&self, source: &SourceName) -> Option<&Region> {
-        self.sources.iter().find(|known| known.name == *source)?.described()
+        self.source(source)?.described()
     }
 }
 

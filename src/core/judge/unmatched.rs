@@ -71,7 +71,7 @@ fn in_region(
         return Vec::new();
     }
     // What stands only in sources that describe other regions is not for this one.
-    let of = |source: &SourceName| world.fleet.sources.iter().find(|known| known.name == *source)?.region.as_ref();
+    let of = |source: &SourceName| world.fleet.source(source)?.region.as_ref();
     let is_of = |copy: &Object| of(&copy.origin.source).is_none_or(|of| *of == region.name);
     let objects = world.snapshot.all(kind).filter(|object| world.snapshot.copies(&object.key).any(is_of));
     let paths: BTreeSet<String> = objects.map(|object| object.key.path()).collect();

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::input::Input;
 use super::ledger::Gone;
 use super::siblings::Siblings;
+use crate::capi::cluster;
 use crate::claim::deployments;
 use crate::claim::guest::{self, acting};
 use crate::claim::sync_rule::object_of;
@@ -16,6 +17,7 @@ use crate::judge::case::{Ruling, Verdict};
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::listing::few;
+use crate::name::step::Step;
 use crate::name::{Claimant, Entry, GroupKind, Name, ObjectKey, SourceName};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::cluster::ClusterFacts;
@@ -37,9 +39,12 @@ pub(super) enum Fate {
 pub(super) struct Fates(BTreeMap<Claimant, Fate>);
 
 impl Fates {
-    /// The fate of one claimant of the manifest.
+    /// The fate of what one claimant of the manifest has by one chain.
     pub(super) fn of(&self, by: &NeededBy) -> Fate {
-        self.0.get(&by.by).copied().unwrap_or(Fate::Kept(Reason::Unread))
+        match self.0.get(&by.by).copied().unwrap_or(Fate::Kept(Reason::Unread)) {
+            Fate::Partly(reason) if !may_be_of_machines(by, reason) => Fate::Fresh,
+            fate @ (Fate::Partly(_) | Fate::Fresh | Fate::Kept(_) | Fate::Withdrawn(_)) => fate,
+        }
     }
 
     /// The claimants that go because the region takes nothing of their namespace.
@@ -149,6 +154,14 @@ fn told_of_kept(input: &Input<'_>, by: &Claimant, reason: Reason) -> Option<Find
                     let because = because.unwrap_or_default();
                     (format!("whether {by} still has Clusters is unknown{because}; its objects stay"), CORRECT)
                 }
+                () if let Some(source) = guarded_since(input, by) => (
+                    format!(
+                        "{by} stands in source {source} as before, which may provide nothing in namespace {} any more: it is \
+                         one of controllers now; its objects stay",
+                        by.namespace()
+                    ),
+                    "Give the source clusterScoped, or move the Credential. If it is to go, pass `--withdraw NAMESPACE/NAME`.",
+                ),
                 () => {
                     let because = unread_because(input, by);
                     (format!("whether {by} still exists is unknown{because}; its objects stay"), CORRECT)
@@ -217,17 +230,29 @@ pub(super) fn first_carried(
         let ruling = by_name.get(by).copied();
         match fate(input, ruling, &siblings, needed_by) {
             Fate::Kept(reason) => Some((by.clone(), reason)),
-            Fate::Partly(reason) => keeps_more(ruling?, manifest).then(|| (by.clone(), reason)),
+            Fate::Partly(reason) => keeps_more(ruling?, reason, manifest).then(|| (by.clone(), reason)),
             Fate::Fresh | Fate::Withdrawn(_) => None,
         }
     })
 }
 
 /// Returns true if a claimant has something in a manifest that is not made again for it.
-fn keeps_more(ruling: &Ruling<'_>, manifest: &Manifest) -> bool {
+fn keeps_more(ruling: &Ruling<'_>, reason: Reason, manifest: &Manifest) -> bool {
     let made: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();
-    let is_its = |object: &&ManifestObject| object.needed_by.iter().any(|it| it.by == ruling.case.claim.by);
+    let is_its = |object: &&ManifestObject| {
+        let mut its = object.needed_by.iter().filter(|it| it.by == ruling.case.claim.by);
+        its.any(|it| may_be_of_machines(it, reason))
+    };
     manifest.objects.iter().filter(is_its).any(|object| !made.contains(&object.key))
+}
+
+/// Returns false if what waits for machines does not concern what a claimant has by a chain: the objects behind the Cluster
+/// name it, and no machine does.
+fn may_be_of_machines(needed_by: &NeededBy, reason: Reason) -> bool {
+    match needed_by.through.first() {
+        Some(Step::Field { field, .. }) if reason.code() == Code::MachinesWait => cluster::is_named_by_machines(field),
+        _ => true,
+    }
 }
 
 fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r Ruling<'c>> {
@@ -269,8 +294,20 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, 
         return Fate::Withdrawn(Gone::Refused);
     }
     let kept = input.terms.world.kept_by(by, input.terms.to.region, led(input, needed_by));
-    let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
+    let unproved = || (is_of_strange_look(input, by) || guarded_since(input, by).is_some()).then_some(Code::Unread);
     kept.or_else(unproved).map_or(Fate::Withdrawn(Gone::Gone), |code| Fate::Kept(Reason::of(code)))
+}
+
+/// The source in which a claimant still stands as it was published, if it is ignored there because its namespace has become
+/// one of controllers.
+fn guarded_since<'i>(input: &Input<'i>, by: &Claimant) -> Option<&'i SourceName> {
+    let world = &input.terms.world;
+    let key = kinds::claimant(by).filter(|_| world.fleet.guarded.contains(by.namespace()))?;
+    let source = &world.snapshot.ignored(&key)?.source;
+    let provides = &world.fleet.source(source)?.provides;
+    let rests_on = input.published.manifest()?.rests_on.as_ref()?;
+    let is_there = rests_on.get(&key).is_some_and(|at| at.source == *source);
+    (is_there && provides.namespaces.matches(by.namespace().as_str())).then_some(source)
 }
 
 /// The Namespace that led a template to what is published, if one did.

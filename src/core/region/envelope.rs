@@ -201,6 +201,7 @@ fn object_of(key: &ObjectKey, version: Version, origin: Origin, body: Node) -> O
         silence: None,
         matched: None,
         deleting: false,
+        made: false,
         ours: true,
         backed_up: false,
         body,

@@ -337,6 +337,7 @@ impl Made {
             silence: None,
             matched: None,
             deleting: from.deleting,
+            made: from.made,
             ours: from.ours,
             backed_up: from.backed_up,
             body: self.body.clone().unwrap_or_else(|| from.body.clone()),

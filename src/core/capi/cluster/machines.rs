@@ -242,7 +242,12 @@ pub fn makes(maker: &Maker, body: &Node) -> Makes {
     };
     for path in maker.refers {
         let at = dotted(path);
-        for node in named(&mut reading, path) {
+        let nodes = named(&mut reading, path);
+        // A control plane has one of several fields; of the others, the only one is required.
+        if nodes.is_empty() && maker.names_cluster() && reading.faults.is_empty() {
+            reading.faults.add(format!("{at} is missing"), "Write it: Cluster API takes no such object without it.");
+        }
+        for node in nodes {
             found.machines.extend(reading.referred(node, &at, "infrastructureRef"));
         }
     }
@@ -299,6 +304,15 @@ pub fn of_machines(kind: &GroupKind) -> Option<(&'static ClusterKind, bool)> {
 /// Returns true if a kind is one of failure domains, which have no namespace.
 pub fn is_domain(known: &ClusterKind) -> bool {
     kinds().filter_map(|kind| kind.domains).any(|domain| domain.kind == known.kind)
+}
+
+/// The text between fields in which one identity is named.
+pub const AND: &str = ", ";
+
+/// Returns true if one of the fields in which an identity is named stands in machines or failure domains.
+pub fn is_named_by_machines(fields: &str) -> bool {
+    let is_of = |word: &str| machines().any(|machine| machine.kind == word);
+    fields.split(AND).filter_map(|field| field.split(' ').next()).any(is_of)
 }
 
 /// Returns true if objects of a kind make machines and name their Cluster.

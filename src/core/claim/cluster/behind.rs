@@ -22,12 +22,15 @@ use crate::snapshot::{Lookup, Snapshot};
 /// The templates of a ClusterClass, or its faults.
 type Templates = Result<Vec<Templated>, Vec<Fault>>;
 
+/// What an object names, or its faults.
+type AllNamed = Result<Vec<Named>, Vec<Fault>>;
+
 /// What is known of the objects behind Clusters.
 pub(super) struct Behind<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) snapshot: &'a Snapshot,
-    /// What objects and templates name, by key, and by the namespace of the Clusters that use them.
-    named: BTreeMap<(ObjectKey, Namespace), Result<Vec<Named>, Vec<Fault>>>,
+    /// What objects and templates name, by key and source, and by the namespace of the Clusters that use them.
+    named: BTreeMap<(ObjectKey, SourceName, Namespace), AllNamed>,
     classes: BTreeMap<ObjectKey, Arc<Templates>>,
     /// The objects that make the machines of Clusters.
     pub(super) makers: Option<Arc<Makers<'a>>>,
@@ -49,8 +52,10 @@ pub(super) struct Looked<'a> {
     pub(super) roots: BTreeSet<Root>,
     /// The other sources with an equal copy of it that may have machines of it. They add nothing.
     pub(super) others: Vec<&'a SourceName>,
-    /// The machines, and templates of machines, that were looked at.
-    pub(super) machines: BTreeSet<ObjectKey>,
+    /// Whether its own source is trusted with what has no namespace, and so with more than the others.
+    is_trusted: bool,
+    /// The machines, and templates of machines, that were looked at, and whether each names something.
+    pub(super) machines: BTreeMap<ObjectKey, bool>,
     /// The objects without which something would not be named that machines name: nothing else refers to them.
     pub(super) makers: BTreeSet<ObjectKey>,
     /// The finding about what may make machines of the Cluster, if it is told only where something stays for it.
@@ -154,36 +159,80 @@ impl<'a> Behind<'a> {
                 return Some(object).filter(|object| !object.is_mistyped());
             }
             Lookup::Unread(unread) => unread.finding(key),
-            Lookup::Unasked => Finding::new(Code::Unread, format!("whether {key} exists was not asked"))
-                .about(key)
-                .help("Give it to pouch in clear: it holds no secret."),
-            Lookup::Absent => {
-                let message = format!("{field} names {key}, which is in no source");
-                let help = match self.snapshot.ignored(key) {
-                    Some(origin) => format!(
-                        "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
-                         `provides` if you trust everybody who writes that source."
-                    ),
-                    None if key.kind == cluster::class_kind() => format!(
-                        "Add the ClusterClass with its templates, or correct the reference. {}",
-                        cure(looked.cluster)
-                    ),
-                    None => {
-                        let meant = self.snapshot.did_you_mean(key, false);
-                        format!("{meant}Add the object, or correct the reference.")
-                    }
-                };
-                Finding::new(Code::MissingReference, message).about(key).help(help)
-            }
+            Lookup::Unasked => unasked(key),
+            Lookup::Absent => self.absent(looked, key, field),
         };
         looked.findings.push(finding.at(&looked.cluster.origin));
         None
     }
 
-    /// Takes what an object names, or what is made from a template.
-    pub(super) fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
+    /// A machine or a template of machines in the source of what names it: its copies in others are nothing to it.
+    pub(super) fn in_source(
+        &self,
+        looked: &mut Looked<'_>,
+        source: &SourceName,
+        key: &ObjectKey,
+        field: &str,
+    ) -> Option<&'a Object> {
+        let finding = match self.copy_in(source, key) {
+            Some(object) if object.is_aside() => unasked(key),
+            Some(object) => {
+                looked.faults(object.faults.iter().filter(|fault| fault.code != Code::Shadowed), object);
+                // Of two in one source, nothing tells which one counts.
+                let is_unclear = |fault: &Fault| [Code::Mistyped, Code::DuplicateObject].contains(&fault.code);
+                return Some(object).filter(|object| !object.faults.iter().any(is_unclear));
+            }
+            None => match self.snapshot.unread_of(source, key) {
+                Some(unread) => unread.finding(key),
+                None => match self.snapshot.copies(key).next() {
+                    Some(other) => {
+                        let elsewhere = &other.origin.source;
+                        let message =
+                            format!("{field} names {key}, which stands in source {elsewhere} and not in {source}");
+                        Finding::new(Code::MissingReference, message).about(key).help(IN_ONE_SOURCE)
+                    }
+                    None => self.absent(looked, key, field),
+                },
+            },
+        };
+        looked.findings.push(finding.at(&looked.cluster.origin));
+        None
+    }
+
+    /// The copy of an object in a source.
+    pub(super) fn copy_in(&self, source: &SourceName, key: &ObjectKey) -> Option<&'a Object> {
+        self.snapshot.copies(key).find(|copy| copy.origin.source == *source)
+    }
+
+    /// The finding about an object that is named in a field and is in no source.
+    fn absent(&self, looked: &Looked<'_>, key: &ObjectKey, field: &str) -> Finding {
+        let message = format!("{field} names {key}, which is in no source");
+        let help = match self.snapshot.ignored(key) {
+            Some(origin) => format!(
+                "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen `provides` \
+                 if you trust everybody who writes that source."
+            ),
+            None if key.kind == cluster::class_kind() => {
+                format!("Add the ClusterClass with its templates, or correct the reference. {}", cure(looked.cluster))
+            }
+            None => {
+                let meant = self.snapshot.did_you_mean(key, false);
+                format!("{meant}Add the object, or correct the reference.")
+            }
+        };
+        Finding::new(Code::MissingReference, message).about(key).help(help)
+    }
+
+    /// Takes what an object names, or what is made from a template. Returns true if it names something.
+    pub(super) fn take(
+        &mut self,
+        looked: &mut Looked<'_>,
+        known: &ClusterKind,
+        object: &'a Object,
+        is_template: bool,
+    ) -> bool {
         let own = looked.by.namespace().clone();
-        self.take_from(looked, known, object, is_template, &own);
+        self.take_from(looked, known, object, is_template, &own)
     }
 
     /// Takes the same; where the object says no namespace, `own` counts.
@@ -194,25 +243,33 @@ impl<'a> Behind<'a> {
         object: &'a Object,
         is_template: bool,
         own: &Namespace,
-    ) {
-        let named = self.named.entry((object.key.clone(), own.clone())).or_insert_with(|| {
+    ) -> bool {
+        let at = (object.key.clone(), object.origin.source.clone(), own.clone());
+        let named = self.named.entry(at).or_insert_with(|| {
             let body = if is_template { cluster::of_made(&object.body)? } else { &object.body };
             cluster::names(known, body, own)
         });
         let named = match named {
             Ok(named) => named,
-            Err(faults) => return looked.faults(&*faults, object),
+            Err(faults) => {
+                looked.faults(&*faults, object);
+                return true;
+            }
         };
-        for named in named {
+        for named in &*named {
             let field = cluster::shown(known, named);
             let Named { kind, version, name, namespace, entries, field: _, by_default } = named.clone();
             let root = Root { kind, version, name, namespace };
             // Infrastructure and control plane may well name the same.
-            if looked.roots.insert(root.clone()) {
-                let named_by = NamedBy::Object(object.key.clone());
-                looked.starts.push(Start { root, field, entries, by_default, named_by });
+            match looked.roots.insert(root.clone()) {
+                true => {
+                    let named_by = NamedBy::Object(object.key.clone());
+                    looked.starts.push(Start { root, field, entries, by_default, named_by });
+                }
+                false => looked.is_named_also(&root, &field),
             }
         }
+        !named.is_empty()
     }
 
     /// Takes what the templates of a ClusterClass name, unless a patch may write that.
@@ -273,17 +330,16 @@ impl<'a> Looked<'a> {
     /// takes from it, in whatever order the sources come.
     pub(super) fn of(behind: &Behind<'a>, by: &'a Claimant, cluster: &'a Object, region: &'a Region) -> Self {
         let trust = |copy: &&Object| {
-            let source = behind.fleet.sources.iter().find(|source| source.name == copy.origin.source);
+            let source = behind.fleet.source(&copy.origin.source);
             source.map(|source| (!source.provides.cluster_scoped, source.region.is_some()))
         };
         let cluster = behind.snapshot.agreeing(&cluster.key).min_by_key(trust).unwrap_or(cluster);
         let sources = behind.snapshot.agreeing(&cluster.key).map(|copy| &copy.origin.source);
-        let is_other =
-            |source: &&SourceName| **source != cluster.origin.source && behind.fleet.described_by(source).is_none();
-        let others = sources.filter(is_other).collect();
+        let others = sources.filter(|source| **source != cluster.origin.source).collect();
+        let is_trusted = behind.fleet.source(&cluster.origin.source).is_some_and(|own| own.provides.cluster_scoped);
         let (findings, starts, roots) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let (machines, makers) = (BTreeSet::new(), BTreeSet::new());
-        Self { by, region, cluster, findings, starts, roots, others, machines, makers, doubt: None, own: None }
+        let (machines, makers, doubt, own) = (BTreeMap::new(), BTreeSet::new(), None, None);
+        Self { by, region, cluster, findings, starts, roots, others, is_trusted, machines, makers, doubt, own }
     }
 }
 
@@ -299,9 +355,17 @@ impl Looked<'_> {
         let (cluster, source) = (&self.cluster.key, &self.cluster.origin.source);
         let message = format!("{} does not count for {cluster}, which counts in source {source}", object.key);
         let finding = Finding::new(Code::MachinesWait, message).severity(Severity::Warning);
-        let help = "Keep a Cluster and what makes its machines in one source, and no copy in another one. Until then, what is \
-                    published for machines stays.";
+        let help = format!("{IN_ONE_SOURCE} Until then, what is published for machines stays.");
         self.doubt = Some(finding.about(&object.key).at(&object.origin).help(help));
+    }
+
+    /// Doubts that a failure domain is not selected whose labels, or whose content, cannot be read.
+    pub(super) fn unclear(&mut self, zone: &Object) {
+        let message = format!("{} may be selected for {}: it cannot be read as it stands", zone.key, self.cluster.key);
+        let finding =
+            Finding::new(Code::MachinesWait, message).severity(Severity::Warning).about(&zone.key).at(&zone.origin);
+        let help = "Correct its labels and its spec. Until then, what is published for machines stays.";
+        self.doubt.get_or_insert_with(|| finding.help(help));
     }
 
     /// Goes on with machines: what is found from here on takes nothing from the Cluster.
@@ -309,9 +373,30 @@ impl Looked<'_> {
         self.own = Some((core::mem::take(&mut self.findings), self.starts.len()));
     }
 
+    /// Notes at what the Cluster names itself that its machines name it too: it stays where they wait.
+    fn is_named_also(&mut self, root: &Root, field: &str) {
+        let Some((_, own)) = self.own else { return };
+        let start = self.starts.iter_mut().take(own).find(|start| start.root == *root);
+        if let Some(start) = start.filter(|start| !cluster::is_named_by_machines(&start.field)) {
+            start.field = format!("{}{}{field}", start.field, cluster::AND);
+        }
+    }
+
+    /// Leaves out what machines name where sources that are trusted alike have the Cluster: whose machines it has, nothing
+    /// tells.
+    fn leave_out_contested(&mut self, own: usize) {
+        let Some(other) = self.others.first().filter(|_| !self.is_trusted && self.starts.len() > own) else { return };
+        self.starts.truncate(own);
+        let (cluster, source) = (&self.cluster.key, &self.cluster.origin.source);
+        let message = format!("{cluster} stands in the sources {source} and {other}, and machines count in one alone");
+        let finding = Finding::new(Code::InvalidObject, message).about(cluster).at(&self.cluster.origin);
+        self.findings.push(finding.help(IN_ONE_SOURCE));
+    }
+
     /// The starts of the claim, and the findings.
-    pub(super) fn settle(self) -> (Starts, Vec<Finding>) {
-        let Some((mut findings, own)) = self.own else { return (Starts::of(self.starts), self.findings) };
+    pub(super) fn settle(mut self) -> (Starts, Vec<Finding>) {
+        let Some((mut findings, own)) = self.own.take() else { return (Starts::of(self.starts), self.findings) };
+        self.leave_out_contested(own);
         let waiting = wait(self.findings);
         let is_open = self.doubt.is_some() || waiting.iter().any(|finding| finding.code == Code::MachinesWait);
         findings.extend(waiting);
@@ -368,6 +453,16 @@ impl Looked<'_> {
         self.findings.push(finding.about(cluster).at(&at.origin).help(help));
     }
 }
+
+/// The finding about an object whose source was not asked for it.
+pub(super) fn unasked(key: &ObjectKey) -> Finding {
+    let finding = Finding::new(Code::Unread, format!("whether {key} exists was not asked")).about(key);
+    finding.help("Give it to pouch in clear: it holds no secret.")
+}
+
+/// What helps where machines of a Cluster stand in several sources.
+pub(super) const IN_ONE_SOURCE: &str =
+    "Keep a Cluster and what makes its machines in one source, and no copy in another one.";
 
 /// What helps where the sources do not tell the identity of a Cluster.
 pub(super) fn cure(cluster: &Object) -> String {

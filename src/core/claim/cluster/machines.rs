@@ -1,8 +1,10 @@
 //! Machines: the identities that those of a Cluster name beside its infrastructure.
 //!
 //! Only machines of providers count that let them name an identity of their own. What makes them is found by the name
-//! of the Cluster in it, and by the Cluster's own reference to its control plane. A Cluster is held to its own source:
-//! what makes machines, and failure domains, count only there.
+//! of the Cluster in it, and by the Cluster's own reference to its control plane.
+//!
+//! What makes machines counts in the Cluster's own source alone, and what it names in that source: copies elsewhere neither
+//! add to it nor take from it. Failure domains have no namespace, and are also those of sources that are trusted with such.
 //!
 //! Machines take nothing from their Cluster. What is wrong with them, or may be missing, leaves open which identities
 //! they name, and what is published of these stays.
@@ -13,15 +15,15 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::behind::{Behind, Looked, cure};
+use super::behind::{Behind, IN_ONE_SOURCE, Looked, cure};
 use super::makers::{Makers, Making, naming};
 use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Owner, Referred, Templated};
 use crate::capi::naming::ClusterKind;
-use crate::finding::{Code, Finding, Severity};
+use crate::config::Source;
+use crate::finding::{Code, Fault, Finding, Severity};
 use crate::name::{GroupKind, Name, ObjectKey, SourceName};
 use crate::node::Node;
 use crate::object::Object;
-use crate::snapshot::Lookup;
 
 impl<'a> Behind<'a> {
     /// Takes what the machines of a Cluster name, and its failure domains: of these names, and those that the
@@ -37,9 +39,9 @@ impl<'a> Behind<'a> {
         let (namespace, name) = (looked.by.namespace().clone(), looked.cluster.key.name.clone());
         let source = looked.cluster.origin.source.clone();
         let mut kinds = naming().map(|maker| (maker, maker.group_kind()));
-        let unread = kinds.find(|(_, kind)| self.snapshot.may_lack_naming(&source, kind, &namespace, &name));
-        if let Some((maker, _)) = unread {
-            self.unread(looked, &format!("{}s in namespace {namespace}", maker.kind));
+        let open = kinds.find(|(_, kind)| self.snapshot.may_lack_naming(&source, kind, &namespace, &name));
+        if let Some((maker, _)) = open {
+            unread(looked, &source, &format!("{}s in namespace {namespace}", maker.kind));
         }
         let makers = self.makers();
         if let Some((stray, is_slip)) = makers.stray(&source, &namespace, &name) {
@@ -63,17 +65,6 @@ impl<'a> Behind<'a> {
         self.of_domains(looked, known, infrastructure, &domains);
     }
 
-    fn unread(&self, looked: &mut Looked<'_>, what: &str) {
-        let source = &looked.cluster.origin.source;
-        let message = format!("source {source} may have {what} that were not read");
-        let finding = Finding::new(Code::Unread, message).about(&looked.cluster.key).at(&looked.cluster.origin);
-        looked.findings.push(
-            finding.help(
-                "Let pouch read all of the source; of a cluster, apply again the rights that `pouch rbac` prints.",
-            ),
-        );
-    }
-
     /// The objects that make machines, found once.
     pub(super) fn makers(&mut self) -> Arc<Makers<'a>> {
         Arc::clone(self.makers.get_or_insert_with(|| Arc::new(Makers::among(self.fleet, self.snapshot))))
@@ -84,7 +75,8 @@ impl<'a> Behind<'a> {
         let referred = spec.refers_to.iter().find(|to| to.field == cluster::CONTROL_PLANE)?;
         let maker = cluster::maker(&referred.kind).filter(|maker| maker.belongs == Belongs::ControlPlane)?;
         let key = own(looked, &referred.kind, &referred.name);
-        self.look_up(looked, &key, "spec.controlPlaneRef").map(|object| (object, maker))
+        let source = &looked.cluster.origin.source;
+        self.in_source(looked, source, &key, "spec.controlPlaneRef").map(|object| (object, maker))
     }
 
     /// Takes what the machines of one maker name, and adds the failure domains that it names.
@@ -106,23 +98,32 @@ impl<'a> Behind<'a> {
             let Some((machine, is_template)) = machine_of(looked, known, referred, object) else { continue };
             let key = own(looked, &referred.kind, &referred.name);
             // Many machines are made of one template.
-            if !looked.machines.insert(key.clone()) {
-                continue;
-            }
-            let is_spent = matches!(maker.belongs, Belongs::Made | Belongs::Machine);
-            // A template is deleted as soon as nothing new is to be made of it.
-            if is_spent && matches!(self.snapshot.look_up(&key), Lookup::Absent) {
-                continue;
-            }
-            let field = format!("{} of {}", referred.field, object.key);
-            if let Some(found) = self.look_up(looked, &key, &field) {
-                let before = looked.starts.len();
-                self.take(looked, machine, found, is_template);
-                if looked.starts.len() > before && maker.names_cluster() {
-                    looked.makers.insert(object.key.clone());
+            let names = match looked.machines.get(&key) {
+                Some(names) => *names,
+                None => {
+                    let field = format!("{} of {}", referred.field, object.key);
+                    let names = match self.is_spent(object, &key) {
+                        true => false,
+                        false => {
+                            let found = self.in_source(looked, &object.origin.source, &key, &field);
+                            found.is_none_or(|found| self.take(looked, machine, found, is_template))
+                        }
+                    };
+                    looked.machines.insert(key, names);
+                    names
                 }
+            };
+            if names && maker.names_cluster() {
+                looked.makers.insert(object.key.clone());
             }
         }
+    }
+
+    /// Returns true if a controller made an object, and what it was made of is gone: templates are deleted as soon as nothing
+    /// new is to be made of them.
+    fn is_spent(&self, object: &Object, template: &ObjectKey) -> bool {
+        let source = &object.origin.source;
+        object.made && self.copy_in(source, template).is_none() && self.snapshot.unread_of(source, template).is_none()
     }
 
     /// Takes what the templates of machines name in a ClusterClass, of those classes of workers that the Cluster has;
@@ -149,7 +150,8 @@ impl<'a> Behind<'a> {
                 continue;
             }
             let key = ObjectKey::new(template.kind.clone(), class.key.namespace.clone(), template.name.clone());
-            if let Some(object) = self.look_up(looked, &key, &format!("a template of machines of {}", class.key)) {
+            let field = format!("a template of machines of {}", class.key);
+            if let Some(object) = self.in_source(looked, &class.origin.source, &key, &field) {
                 self.take(looked, machine, object, is_template);
             }
         }
@@ -165,7 +167,6 @@ impl<'a> Behind<'a> {
         names: &BTreeSet<Name>,
     ) {
         let Some(domain) = known.domains else { return };
-        let source = looked.cluster.origin.source.clone();
         let kind = domain.group_kind();
         let mut selector = None;
         if let Some((object, body)) = infrastructure {
@@ -174,21 +175,20 @@ impl<'a> Behind<'a> {
                 Err(faults) => return looked.faults(&faults, object),
             }
         }
+        let sources = self.sources_of_domains(looked);
         let keys = || names.iter().map(|name| ObjectKey::new(kind.clone(), None, name.clone()));
-        let is_named_unread = || keys().any(|key| self.snapshot.unread_of(&source, &key).is_some());
-        let is_unread = || {
+        let is_named_unread = |source| keys().any(|key| self.snapshot.unread_of(source, &key).is_some());
+        let is_unread = |source| {
             selector.as_ref().is_some_and(|selector| {
                 let values = selector.needs().map(|(_, values)| values);
-                self.snapshot.may_lack_selected(&source, &kind, values)
+                self.snapshot.may_lack_selected(source, &kind, values)
             })
         };
-        if is_named_unread() || is_unread() {
-            self.unread(looked, &format!("{}s", domain.kind));
+        if let Some(source) = sources.iter().find(|source| is_named_unread(**source) || is_unread(**source)) {
+            unread(looked, source, &format!("{}s", domain.kind));
         }
-        for key in keys().filter(|key| matches!(self.snapshot.stands(key), Lookup::Absent)) {
-            let message = format!("machines are placed in {key}, which is in no source");
-            let finding = Finding::new(Code::MissingReference, message).about(&key).at(&looked.cluster.origin);
-            looked.findings.push(finding.help("Add the object, or correct the name of the failure domain."));
+        for key in keys().filter(|key| sources.iter().all(|source| self.copy_in(source, key).is_none())) {
+            looked.findings.push(self.of_no_domain(looked, &key));
         }
         let makers = self.makers();
         let of = |source: &SourceName| {
@@ -199,26 +199,90 @@ impl<'a> Behind<'a> {
         };
         let elsewhere = looked.others.iter().find_map(|other| of(other).into_values().next());
         looked.doubt_of(elsewhere);
-        let chosen = of(&source);
         // They have no namespace: a Secret that one names stands in that of the controller.
         let own = self.fleet.controller_of(domain);
-        for zone in chosen.into_values() {
-            looked.faults(zone.faults.iter().filter(|fault| fault.code != Code::Shadowed), zone);
-            if !zone.is_mistyped() {
-                let before = looked.starts.len();
-                self.take_from(looked, domain, zone, false, own);
-                if looked.starts.len() > before {
+        let mut chosen = BTreeSet::new();
+        for (at, source) in sources.iter().enumerate() {
+            for zone in of(source).into_values() {
+                // Of those that the Cluster's own source has, no other one counts.
+                let is_own = at == 0;
+                let counts = is_own || self.copy_in(&looked.cluster.origin.source, &zone.key).is_none();
+                if !counts || !chosen.insert(&zone.key) {
+                    continue;
+                }
+                let is_told = |fault: &&Fault| !is_own || fault.code != Code::Shadowed;
+                looked.faults(zone.faults.iter().filter(is_told), zone);
+                if zone.body.get("spec").is_none() {
+                    let finding = Finding::new(Code::InvalidObject, format!("{} has no spec", zone.key));
+                    looked
+                        .findings
+                        .push(finding.about(&zone.key).at(&zone.origin).help("Write it, or remove the object."));
+                }
+                let is_read = !zone.is_mistyped() && !zone.faults.iter().filter(is_told).any(is_contested);
+                if is_read && self.take_from(looked, domain, zone, false, own) {
                     looked.makers.insert(zone.key.clone());
                 }
             }
+            if let Some(zone) = makers
+                .zones(source)
+                .and_then(|zones| zones.unclear(&kind))
+                .filter(|zone| selector.is_some() && !chosen.contains(&zone.key))
+            {
+                looked.unclear(zone);
+            }
         }
     }
+
+    /// The sources whose failure domains a Cluster has: its own, and those that are trusted with what has no namespace, unless
+    /// its own describes a region.
+    fn sources_of_domains(&self, looked: &Looked<'_>) -> Vec<&'a SourceName> {
+        let own = &looked.cluster.origin.source;
+        let is_described = self.fleet.described_by(own).is_some();
+        let is_trusted = |source: &&Source| source.provides.cluster_scoped && source.described().is_none();
+        let trusted = self.fleet.sources.iter().filter(|_| !is_described).filter(is_trusted);
+        let own = self.fleet.source(own).into_iter();
+        let others = trusted.map(|source| &source.name).filter(|name| **name != looked.cluster.origin.source);
+        own.map(|source| &source.name).chain(others).collect()
+    }
+
+    /// The finding about a failure domain that is named and that none of the Cluster's sources has.
+    fn of_no_domain(&self, looked: &Looked<'_>, key: &ObjectKey) -> Finding {
+        let (message, help) = match self.snapshot.copies(key).next() {
+            Some(other) => {
+                let (elsewhere, source) = (&other.origin.source, &looked.cluster.origin.source);
+                (
+                    format!("machines are placed in {key}, which stands in source {elsewhere} and not in {source}"),
+                    IN_ONE_SOURCE,
+                )
+            }
+            None => (
+                format!("machines are placed in {key}, which is in no source"),
+                "Add the object, or correct the name of the failure domain.",
+            ),
+        };
+        Finding::new(Code::MissingReference, message).about(key).at(&looked.cluster.origin).help(help)
+    }
+}
+
+/// Returns true for a fault that says that a copy of another source, or another one of the same, says something else.
+fn is_contested(fault: &Fault) -> bool {
+    matches!(fault.code, Code::Shadowed | Code::DuplicateObject)
+}
+
+/// Adds the finding that a source may have more of what makes machines, or of failure domains.
+fn unread(looked: &mut Looked<'_>, source: &SourceName, what: &str) {
+    let message = format!("source {source} may have {what} that were not read");
+    let finding = Finding::new(Code::Unread, message).about(&looked.cluster.key).at(&looked.cluster.origin);
+    looked.findings.push(
+        finding
+            .help("Let pouch read all of the source; of a cluster, apply again the rights that `pouch rbac` prints."),
+    );
 }
 
 /// The finding about what makes machines of a Cluster that cannot be told: perhaps of this one.
 fn of_stray(looked: &Looked<'_>, Making { object, makes, .. }: &Making<'_>) -> Finding {
     let said = match &makes.owner {
-        Owner::Is(name) => format!("names Cluster {name}, which is in no source"),
+        Owner::Is(name) => format!("names Cluster {}/{name}, which is in no source", object.key.namespace_text()),
         Owner::MayBe(_) => String::from("names its Cluster by a template that is not rendered"),
         Owner::Among(_) | Owner::Naming => String::from("does not say of which Cluster it is"),
     };
@@ -227,7 +291,7 @@ fn of_stray(looked: &Looked<'_>, Making { object, makes, .. }: &Making<'_>) -> F
         .severity(Severity::Warning)
         .about(&object.key)
         .at(&object.origin)
-        .help("Correct `spec.clusterName`, or remove the object. Until then, what is published for machines stays.")
+        .help("Correct `spec.clusterName` or the namespace, or remove the object. Until then, what is published for machines stays.")
 }
 
 /// The kind of machines that is referred to; none where it names no identity, or the fault was added.

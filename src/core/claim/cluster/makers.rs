@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use crate::capi::cluster::{self, Maker, Makes, Owner};
 use crate::config::Fleet;
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
+use crate::finding::{Code, Fault};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_template};
 use crate::nearest::edits;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth};
@@ -27,13 +28,21 @@ pub(super) struct Making<'a> {
 /// The number of strays that are told apart in a namespace of a source.
 const MOST_STRAYS: usize = 100;
 
+/// The number of strays of a source for which the namespaces are sought that are called nearly like theirs: slips are few.
+const MOST_SOUGHT: usize = 1_000;
+
 /// Everything that makes machines and names its Cluster, and the failure domains.
+#[derive(Default)]
 pub(super) struct Makers<'a> {
     all: Vec<Making<'a>>,
     /// The numbers of those of a Cluster, by their source, its namespace and its name.
     of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
     /// Those whose Cluster is unknown, by their source and namespace.
     strays: BTreeMap<(SourceName, Namespace), Strays>,
+    /// The namespaces of the Clusters, by their source and name.
+    clusters: BTreeMap<(SourceName, Name), Vec<Namespace>>,
+    /// The number of strays for which near namespaces were sought, by source.
+    sought: BTreeMap<SourceName, usize>,
     zones: BTreeMap<SourceName, Zones<'a>>,
 }
 
@@ -93,11 +102,19 @@ pub(super) struct Zones<'a> {
     all: Vec<&'a Object>,
     named: BTreeMap<&'a ObjectKey, Vec<usize>>,
     labelled: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    /// The first whose labels or content cannot be read.
+    unclear: Option<&'a Object>,
 }
 
 impl<'a> Makers<'a> {
     pub(super) fn among(fleet: &Fleet, snapshot: &'a Snapshot) -> Self {
-        let mut found = Self { all: Vec::new(), of: BTreeMap::new(), strays: BTreeMap::new(), zones: BTreeMap::new() };
+        let mut found = Self::default();
+        let kind = cluster::cluster_kind();
+        let clusters = snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key));
+        for Object { key, origin, .. } in clusters {
+            let at = (origin.source.clone(), key.name.clone());
+            found.clusters.entry(at).or_default().extend(key.namespace.clone());
+        }
         for maker in naming() {
             let kind = maker.group_kind();
             for object in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
@@ -110,7 +127,7 @@ impl<'a> Makers<'a> {
                 |zone: &&Object| cluster::names(domain, &zone.body, own).is_ok_and(|named| named.is_empty());
             let kind = domain.group_kind();
             let copies = snapshot.all(&kind).flat_map(|zone| snapshot.copies(&zone.key));
-            for zone in copies.filter(|zone| !names_none(zone) || zone.is_mistyped()) {
+            for zone in copies.filter(|zone| !names_none(zone) || zone.is_mistyped() || has_no_spec(zone)) {
                 found.zones.entry(zone.origin.source.clone()).or_default().add(zone);
             }
         }
@@ -132,14 +149,29 @@ impl<'a> Makers<'a> {
             Owner::Naming => return,
         };
         if named.is_empty() {
-            let strays = self.strays.entry((source.clone(), namespace.clone())).or_default();
-            strays.add(self.all.len(), Meant::of(&makes.owner));
+            let near = self.near(source, namespace, &makes.owner);
+            for namespace in core::iter::once(namespace).chain(&near) {
+                let strays = self.strays.entry((source.clone(), namespace.clone())).or_default();
+                strays.add(self.all.len(), Meant::of(&makes.owner));
+            }
         }
         for name in named {
             let of = (source.clone(), namespace.clone(), name.clone());
             self.of.entry(of).or_default().push(self.all.len());
         }
         self.all.push(Making { object, maker, makes });
+    }
+
+    /// The namespaces called nearly like one in which a source has a Cluster of the name that an owner has.
+    fn near(&mut self, source: &SourceName, namespace: &Namespace, owner: &Owner) -> Vec<Namespace> {
+        let Owner::Is(name) = owner else { return Vec::new() };
+        let sought = self.sought.entry(source.clone()).or_default();
+        *sought = sought.saturating_add(1);
+        if *sought > MOST_SOUGHT {
+            return Vec::new();
+        }
+        let there = self.clusters.get(&(source.clone(), name.clone())).into_iter().flatten();
+        there.filter(|other| edits(other.as_str(), namespace.as_str()).is_some()).cloned().collect()
     }
 
     /// Those of a Cluster in a source.
@@ -180,7 +212,18 @@ impl<'a> Zones<'a> {
         for (key, value) in &zone.labels {
             self.labelled.entry((key, value)).or_default().push(number);
         }
+        let is_told = |fault: &Fault| fault.code != Code::Shadowed;
+        let is_unclear = || {
+            let is_left = zone.labels.iter().any(|(_, value)| is_template(value));
+            is_left || has_no_spec(zone) || zone.faults.iter().any(is_told)
+        };
+        self.unclear = self.unclear.or_else(|| is_unclear().then_some(zone));
         self.all.push(zone);
+    }
+
+    /// One of a kind whose labels or content cannot be read, so that it may be selected although it is not.
+    pub(super) fn unclear(&self, kind: &GroupKind) -> Option<&'a Object> {
+        self.unclear.filter(|zone| zone.key.kind == *kind)
     }
 
     /// Those of a name.
@@ -208,6 +251,10 @@ impl<'a> Zones<'a> {
             zone.key.kind == *kind && selector.matches(label) == Truth::Yes
         })
     }
+}
+
+fn has_no_spec(zone: &Object) -> bool {
+    zone.body.get("spec").is_none()
 }
 
 /// The kinds that name their Cluster.

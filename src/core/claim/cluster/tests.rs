@@ -216,3 +216,34 @@ fn of_many_that_may_make_machines_each_cluster_looks_at_a_few() {
     };
     assert!(asked.len() == CLUSTERS && asked.iter().all(is_open), "{:?}", asked[0].findings);
 }
+
+/// A bundle rests on everything that makes machines of one template, whichever is looked at first.
+#[test]
+fn all_that_make_machines_of_one_template_are_rested_on() {
+    let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
+    const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io/v1beta1";
+    let object = |api: &str, kind: &str, name: &str, spec: serde_json::Value| {
+        node(&json!({"apiVersion": api, "kind": kind, "metadata": {"namespace": "a", "name": name}, "spec": spec}))
+    };
+    let refers = |kind: &str| json!({"infrastructureRef": {"apiVersion": INFRASTRUCTURE, "kind": kind, "name": "c"}});
+    let identity = json!({"identityRef": {"kind": "VSphereClusterIdentity", "name": "vs"}});
+    let mut documents = vec![
+        object("cluster.x-k8s.io/v1beta1", "Cluster", "c", refers("VSphereCluster")),
+        object(INFRASTRUCTURE, "VSphereCluster", "c", json!({})),
+        object(INFRASTRUCTURE, "VSphereMachineTemplate", "c", json!({"template": {"spec": identity}})),
+        object(INFRASTRUCTURE, "VSphereMachineTemplate", "d", json!({"template": {"spec": {}}})),
+    ];
+    for (name, template) in [("one", "c"), ("two", "c"), ("none", "d")] {
+        let to = json!({"apiVersion": INFRASTRUCTURE, "kind": "VSphereMachineTemplate", "name": template});
+        let spec = json!({"clusterName": "c", "template": {"spec": {"infrastructureRef": to}}});
+        documents.push(object("cluster.x-k8s.io/v1beta1", "MachineDeployment", name, spec));
+    }
+    let source = fleet.sources[0].name.clone();
+    let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
+    let documents = documents.into_iter().zip(1..).map(|(document, line)| (document, place(line))).collect();
+    let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
+    let asked = claims(&fleet, &snapshot);
+    let starts = asked[0].claim.as_ref().and_then(|claim| claim.all_starts()).unwrap();
+    let rested_on: Vec<&str> = starts.makers.iter().map(|key| key.name.as_str()).collect();
+    assert_eq!(rested_on, ["one", "two"]);
+}

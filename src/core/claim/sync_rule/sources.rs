@@ -198,7 +198,7 @@ pub(super) fn deciding<'l, 'a, 'r>(
     }
     let is_of = |answer: &&Answer<'_, '_>| {
         let name = &answer.copy.origin.source;
-        let source = fleet.sources.iter().find(|source| source.name == *name);
+        let source = fleet.source(name);
         let is_there = goal == Goal::Region && source.is_some_and(|source| fleet.is_cluster_of(source, &region.name));
         !is_there && fleet.may_take(name, &region.name)
     };

@@ -13,6 +13,7 @@ use super::write::{self, PolicyRule, RbacManifest, Subject};
 use super::{guessed, split};
 use crate::capi;
 use crate::deliver::{inventory, whose};
+use crate::inquiry::IDENTITY_NAMESPACE;
 use crate::kinds;
 use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey};
 
@@ -78,11 +79,15 @@ fn namespaces(terms: &DeliverBasis<'_>) -> Vec<PolicyRule> {
     let kind = GroupKind::new("", "Namespace");
     let made = terms.objects.iter().filter(|key| key.kind.is_namespace());
     let names: BTreeMap<String, String> = made.map(|key| (key.name.to_string(), String::new())).collect();
+    let own = BTreeMap::from([(IDENTITY_NAMESPACE.to_owned(), String::new())]);
+    let which = "Its UID tells whether the cluster is the one that the bundle was made for.";
+    let identity = rule(&kind, &["get"], Some(own), vec![which.to_owned()]);
     if names.is_empty() {
-        return Vec::new();
+        return Vec::from([identity]);
     }
     let why = "Namespaces are made where they are missing, which no rule can hold to names, and are never deleted.";
     Vec::from([
+        identity,
         rule(&kind, &["create"], None, vec![why.to_owned()]),
         rule(&kind, &["get", "patch"], Some(names), Vec::new()),
     ])

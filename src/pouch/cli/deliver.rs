@@ -111,6 +111,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             format!("the bundle is of fleet {}, and --fleet says {fleet}: nothing was applied", unpacked.fleet);
         return wrong(&message, "Find out who published it.");
     }
+    if let Some(consumer) = unpacked.consumer {
+        let message = format!("{consumer} applies the bundle of region {region}, so nothing was applied here");
+        let help = "Two that apply one bundle take its objects from each other. If `pouch deliver` is to bring it, write \
+                    `delivery: none` for the region and publish that.";
+        return Err(Failure::usage(message, help));
+    }
     session.know(summary(Ended::Done));
     let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
     let kept_in = args.inventory_namespace.as_deref().unwrap_or(system);

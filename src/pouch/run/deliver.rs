@@ -63,6 +63,7 @@ struct Run<'a> {
 /// Where nothing was changed.
 pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Result<Outcome, Failure> {
     let bundle = Bundle::new(subject.unpacked).map_err(|error| Failure::bug(error.to_string()))?;
+    read::hold_to_cluster(subject, cluster)?;
     let (inventory, over) = read::inventory(subject, cluster)?;
     // Where there is no inventory, nothing was applied that could be newer.
     if over.is_some() {

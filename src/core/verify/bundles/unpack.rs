@@ -3,6 +3,7 @@
 //! Only what was proved is handed out: the caller stops before this where anything was found.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -11,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::region::ProvedRegion;
 use super::tree::BundleTree;
+use crate::config::Delivery;
 use crate::hash::sha256_hex;
 use crate::layout::manifest::ManifestObject;
 use crate::layout::path;
@@ -28,6 +30,10 @@ pub struct Unpacked {
     pub directory: Directory,
     /// SHA-256 of `bundle.yaml` in lower-case hex.
     pub digest: String,
+    /// Flux or Argo CD, if the bundle is written for one of these to apply.
+    pub consumer: Option<&'static str>,
+    /// The UID of the cluster for which the bundle was made, if pouch looked into that.
+    pub cluster: Option<String>,
     /// All of them, each behind a line `---`.
     pub text: Zeroizing<String>,
     /// Where each of them stands in it.
@@ -69,7 +75,8 @@ impl Unpacked {
             let at = start..text.len();
             places.push(Place { key, sha256: String::from(sha256), claimants, is_exchanged: false, at });
         }
-        Self { fleet: "acme".into(), directory: "eu".into(), digest: String::from("d1"), text, places }
+        let digest = String::from("d1");
+        Self { fleet: "acme".into(), directory: "eu".into(), digest, consumer: None, cluster: None, text, places }
     }
 
     /// How many objects there are.
@@ -128,7 +135,22 @@ pub fn unpack<'r>(
     }
     let own = tree.get(path::manifest(&region.directory).as_str()).map(|standing| sha256_hex(&standing.bytes));
     let (fleet, directory) = (region.manifest.fleet.clone(), region.directory.clone());
-    Ok(Unpacked { fleet, directory, digest: own.unwrap_or_default(), text: stream, places })
+    let (digest, consumer, cluster) = (own.unwrap_or_default(), consumer(region), region.manifest.cluster.clone());
+    Ok(Unpacked { fleet, directory, digest, consumer, cluster, text: stream, places })
+}
+
+/// Flux or Argo CD, by the files of the bundle. An ApplicationSet is the fleet's: of that, only the configuration tells.
+fn consumer(region: &ProvedRegion<'_>) -> Option<&'static str> {
+    let directory = &region.directory;
+    let lists = |folder: &str| region.manifest.files.iter().any(|file| file.path.as_str().starts_with(folder));
+    let ksops = format!("{}/argocd/", path::region(directory));
+    if lists(&format!("{}/", path::flux(directory))) {
+        return Some("Flux");
+    }
+    let is_argo = lists(&format!("{}/", path::argocd(directory)))
+        || lists(&ksops)
+        || region.to.is_some_and(|to| matches!(to.delivery(), Delivery::ArgoCd(_)));
+    is_argo.then_some("Argo CD")
 }
 
 const BREAK: &str = "---\n";

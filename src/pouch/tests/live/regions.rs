@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use crate::requests::{are_harmless, lines};
 use crate::rig::apiserver::ApiServer;
-use crate::rig::proxy::Proxy;
+use crate::rig::proxy::{Proxy, standing_in, uid_of};
 use crate::rig::tls::Authority;
 use crate::rig::token;
 use crate::support::fleet::{Fleet, Ran};
@@ -495,6 +495,7 @@ fn every_region_is_compared_in_one_table() {
     let inventory = "inventory: {clusterProfile: {namespace: fleet, name: eu}}";
     fleet.configure("  eu: {", &format!("  eu: {{{inventory}, cluster: {{providers: providers.json}}, "));
     fleet.configure("  us: {", "  us: {cluster: {kubeconfig: nowhere, context: admin}, ");
+    fleet.configure("delivery: flux", "delivery: none");
     fleet.write("token", token("admin"));
     providers(&fleet, "script", &script(&fleet, "plugin", &gives(&fleet)), &[]);
     profile(&fleet, "eu", "script", cluster_of(&server), None);
@@ -529,6 +530,15 @@ fn every_region_is_compared_in_one_table() {
         "--context=admin",
         "--inventory-namespace=default",
     ];
+    // Another cluster in the place of that for which it was made is given nothing.
+    let other = "00000000-1111-4222-8333-444444444444";
+    let proxy = standing_in(&server, other);
+    proxy.kubeconfig(&fleet.path("elsewhere"), "admin");
+    let elsewhere = apply.map(|word| if word == "--kubeconfig=kubeconfig" { "--kubeconfig=elsewhere" } else { word });
+    let made_for = uid_of(&server);
+    let said = format!("this is cluster {other}, and the bundle was made for cluster {made_for}: nothing was applied");
+    fleet.run(&elsewhere).ends(5).says(&said);
+    assert_eq!(server.kubectl_prints(["-n", "eu-team", "get", "secret", "-o", "name"], ""), "");
     fleet.run(&apply).ends(0);
     fleet.credential("us", "c9", "another");
     origin.publish(&[]).ends(0);

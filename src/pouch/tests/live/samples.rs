@@ -9,8 +9,7 @@ use crate::bundle;
 use crate::ground::{CLUSTER, Ground, program};
 use crate::objects::*;
 use crate::rig::fault::Fault;
-use crate::rig::http::Request;
-use crate::rig::proxy::{Proxy, When};
+use crate::rig::proxy::{Proxy, When, standing_in, uid_of};
 use crate::rig::writer::{Write, write_all};
 use crate::support::placeholders::filled;
 use crate::support::{self, tree};
@@ -254,12 +253,12 @@ fn another_cluster_in_its_place_is_noticed() {
     let config = ground.config("pouch.yaml", CLUSTER, "");
     ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(0);
     let before = tree::read(&ground.path("out"));
-    let uid = uid_of(&ground);
+    let uid = uid_of(&ground.server);
     let manifest = String::from_utf8(before["regions/eu/bundle.yaml"].clone()).unwrap();
     assert!(manifest.contains(&uid), "{manifest}");
 
     let other = "00000000-1111-4222-8333-444444444444";
-    let proxy = standing_in(&ground, other);
+    let proxy = standing_in(&ground.server, other);
     let elsewhere = ground.path("elsewhere");
     proxy.kubeconfig(&elsewhere, "admin");
     // It need not even change anything.
@@ -280,7 +279,7 @@ fn another_cluster_in_its_place_is_noticed() {
     ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(4);
     // A text of another form is taken for none, and is not repeated.
     for odd in ["1;id", &"a".repeat(65)] {
-        let proxy = standing_in(&ground, odd);
+        let proxy = standing_in(&ground.server, odd);
         proxy.kubeconfig(&elsewhere, "admin");
         let said = ground.render(&config, &elsewhere, "out", &[]).exits(5).stderr;
         assert!(said.contains("has no UID that one could be told by") && !said.contains("1;id"), "{said}");
@@ -325,7 +324,7 @@ fn a_tenants_cluster_that_becomes_another_stops_itself_alone() {
     assert_eq!(code, 0, "{said}");
     let before = (file("team-a/own"), file("team-b/theirs"));
     let other = "00000000-1111-4222-8333-444444444444";
-    let proxy = standing_in(&ground, other);
+    let proxy = standing_in(&ground.server, other);
     proxy.kubeconfig(&ground.path("elsewhere"), "admin");
     platform("two");
     let (code, _, said) = publish("elsewhere", &[]);
@@ -337,24 +336,6 @@ fn a_tenants_cluster_that_becomes_another_stops_itself_alone() {
     let (code, _, said) = publish("elsewhere", &["--accept-source", &format!("eu={other}")]);
     assert_eq!(code, 0, "{said}");
     assert_eq!(publish("elsewhere", &[]).0, 0);
-}
-
-/// The UID of the cluster.
-fn uid_of(ground: &Ground) -> String {
-    let answer = ground.server.endpoint("admin").get("/api/v1/namespaces/kube-system").unwrap();
-    answer.value()["metadata"]["uid"].as_str().unwrap().to_owned()
-}
-
-/// The same cluster, which says that it has another UID.
-fn standing_in(ground: &Ground, other: &str) -> Proxy {
-    let (real, uid, other) = (ground.server.endpoint("admin"), uid_of(ground), other.to_owned());
-    Proxy::canned(move |request: &Request| {
-        let mut answer = real.ask(request).expect("the API server answers");
-        if request.path() == "/api/v1/namespaces/kube-system" {
-            answer.body = String::from_utf8(answer.body).unwrap().replace(&uid, &other).into_bytes();
-        }
-        answer
-    })
 }
 
 /// Of what may not be read nobody knows whether k0rdent finds it, and nothing is said of that.

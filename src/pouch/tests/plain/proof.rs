@@ -211,13 +211,23 @@ const OPENING: [&[&str]; 2] = [
     &["deliver", "--kubeconfig=nowhere.kubeconfig", "--context=nowhere", "--inventory-namespace=default"],
 ];
 
+/// A bundle that others apply is printed, and not sent beside them: two that apply one take its objects from each other.
 #[test]
 fn a_bundle_that_nobody_touched_is_printed_or_sent() {
-    let stage = Stage::new();
-    let (code, stdout, stderr) = stage.opened(OPENING[0]);
-    assert!(code == 0 && stdout.contains("kind: Secret"), "{code}\n{stderr}");
-    let (code, _, stderr) = stage.opened(OPENING[1]);
-    assert!(code == 5 && stderr.contains("nowhere"), "{code}\n{stderr}");
+    let fleet = Fleet::rendered_quickstart();
+    fleet.write("nowhere.kubeconfig", stage::NOWHERE);
+    let opened = |words: &[&str], region: &str| {
+        let of = ["bundles".to_owned(), format!("--region={region}"), format!("--identity=keys/{region}.txt")];
+        fleet.run(&words.iter().copied().chain(of.iter().map(String::as_str)).collect::<Vec<_>>())
+    };
+    for (region, consumer) in [("eu-west", "Flux"), ("us-east", "Argo CD")] {
+        assert!(opened(OPENING[0], region).ends(0).stdout.contains("kind: Secret"));
+        let said = format!("{consumer} applies the bundle of region {region}, so nothing was applied here");
+        opened(OPENING[1], region).ends(64).says(&said);
+    }
+    fleet.configure("delivery: flux", "delivery: none");
+    fleet.render(&[]).ends(0);
+    opened(OPENING[1], "eu-west").ends(5).says("nowhere");
 }
 
 /// A data key for a recipient, as age writes it.

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::support::fleet::Fleet;
 
 /// A cluster where nobody answers.
-const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: nowhere, cluster: {server: 'https://127.0.0.1:9'}}]\n\
+pub const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: nowhere, cluster: {server: 'https://127.0.0.1:9'}}]\n\
                        users: [{name: nowhere, user: {token: none}}]\n\
                        contexts: [{name: nowhere, context: {cluster: nowhere, user: nowhere}}]\n";
 

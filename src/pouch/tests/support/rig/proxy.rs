@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use super::apiserver::ApiServer;
 use super::fault::{self, Fault, Pages};
 use super::http::{self, Connection, Endpoint, Request, Response};
 use super::tls::{self, Authority};
@@ -554,4 +555,22 @@ impl Pages for Known<'_> {
         };
         (response.status == 200).then_some(response)
     }
+}
+
+/// The UID of a cluster.
+pub fn uid_of(server: &ApiServer) -> String {
+    let answer = server.endpoint("admin").get("/api/v1/namespaces/kube-system").unwrap();
+    answer.value()["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// The same cluster, which says that it has another UID.
+pub fn standing_in(server: &ApiServer, other: &str) -> Proxy {
+    let (real, uid, other) = (server.endpoint("admin"), uid_of(server), other.to_owned());
+    Proxy::canned(move |request: &Request| {
+        let mut answer = real.ask(request).expect("the API server answers");
+        if request.path() == "/api/v1/namespaces/kube-system" {
+            answer.body = String::from_utf8(answer.body).unwrap().replace(&uid, &other).into_bytes();
+        }
+        answer
+    })
 }

@@ -142,6 +142,27 @@ pub(super) struct RegionClusterFile {
     /// A provider file of cluster-inventory-api, relative to this file: the ClusterProfile says where the cluster is, and
     /// this file which program gives the credentials. It is code, like this file.
     providers: Option<String>,
+    /// Who looks: `publish`, and all that says what it would do, or `verify` alone, with `--live`.
+    #[serde(default)]
+    look: LookFor,
+}
+
+/// What looks into a region's cluster.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum LookFor {
+    /// Everything that makes its bundle, and `verify --live`.
+    #[default]
+    Publish,
+    /// `verify --live` alone.
+    Verify,
+}
+
+impl RegionClusterFile {
+    /// Returns true if the cluster is looked into when the bundle is made.
+    pub(super) fn looks_when_made(&self) -> bool {
+        self.look == LookFor::Publish
+    }
 }
 
 impl Look {
@@ -193,15 +214,18 @@ impl Look {
     }
 }
 
-impl Show for Look {
-    fn show(&self) -> Option<Tree<'_>> {
-        Some(match self {
-            Look::Providers(file) => given([("providers", file.show())]),
+impl Look {
+    /// As the configuration has it; of a cluster that `verify --live` alone looks into, that is shown too.
+    pub(super) fn tree(&self, is_for_verify_alone: bool) -> Tree<'_> {
+        let look = ("look", is_for_verify_alone.then(|| Tree::text("verify")));
+        match self {
+            Look::Providers(file) => given([("providers", file.show()), look]),
             Look::Kubeconfig { kubeconfig, context, plugin_environment } => given([
                 ("kubeconfig", kubeconfig.show()),
                 ("context", context.show()),
                 ("pluginEnvironment", plugin_environment.show()),
+                look,
             ]),
-        })
+        }
     }
 }

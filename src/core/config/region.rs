@@ -110,9 +110,12 @@ pub struct RegionConfig {
     pub templates: Globs,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub(super) cluster: Option<RegionClusterFile>,
-    /// The way in which its cluster is looked into.
+    /// The way in which its cluster is looked into when its bundle is made, if it is.
     #[serde(skip)]
     pub look: Option<Look>,
+    /// The way in which its cluster is compared with its bundle.
+    #[serde(skip)]
+    pub compared: Option<Look>,
 }
 
 fn unnamed() -> Region {
@@ -183,6 +186,7 @@ impl RegionConfig {
             templates,
             cluster: _,
             look,
+            compared,
         } = self;
         let own = recipients.iter().filter(|recipient| !escrow.contains(*recipient));
         given([
@@ -195,7 +199,7 @@ impl RegionConfig {
             ("management", management.show()),
             ("inventory", inventory.show().filter(|_| *inventory != Inventory::default())),
             ("requireConditions", require_conditions.show()),
-            ("cluster", look.show()),
+            ("cluster", compared.as_ref().map(|way| way.tree(look.is_none()))),
             ("clusters", clusters.show()),
             ("resourceSets", resource_sets.show()),
             ("syncRules", sync_rules.show()),
@@ -236,9 +240,10 @@ impl RegionConfig {
             let help = "Tie the region to a `clusterProfile` or a `registryCluster` in `inventory`.";
             faults.add(&conditions, message, help);
         }
-        let look = self.cluster.take();
-        self.look = look
-            .and_then(|typed| Look::resolve(&typed, cluster_profile.as_ref(), output, &path.key("cluster"), faults));
+        if let Some(typed) = self.cluster.take() {
+            self.compared = Look::resolve(&typed, cluster_profile.as_ref(), output, &path.key("cluster"), faults);
+            self.look = self.compared.clone().filter(|_| typed.looks_when_made());
+        }
         labels(&self.namespaces.labels, &path.key("namespaces").key("labels"), faults);
     }
 }

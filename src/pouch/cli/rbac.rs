@@ -182,7 +182,7 @@ fn looking(
     if look::regions(fleet).all(|(known, _)| known.name != region.name) {
         return Err(Failure::usage(
             format!("the configuration does not have region {} looked into", region.name),
-            "Say with `cluster` of the region how its cluster is reached; only an active region is looked into. With \
+            "Say with `cluster` of the region how its cluster is reached; only an active region is looked into, and none with `look: verify`. With \
              --deliver, the rights for `pouch deliver` are printed.",
         ));
     }

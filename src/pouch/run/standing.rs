@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use pouch_core::config::{Fleet, Look, RegionConfig, SourcePlace};
+use pouch_core::config::{Fleet, Look, RegionConfig, RegionState, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::layout::{manifest, path};
 use pouch_core::name::{Directory, Region, SourceName};
@@ -22,7 +22,7 @@ use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::shelf::{Look as _, plain_files};
-use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, regions, road};
+use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, road};
 use crate::survey::source::live::Values;
 use crate::survey::{Looking, Reach, Surveyor, survey};
 
@@ -63,13 +63,13 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     let regions: Vec<(&RegionConfig, &Look)> = match asked.only {
         // A paused region is not looked into by itself, but may be asked for.
         Some(only) => only
-            .look
+            .compared
             .as_ref()
             .map(|look| (only, look))
             .or_else(|| as_source.filter(|(region, _)| region.name == only.name))
             .into_iter()
             .collect(),
-        None => regions(fleet).chain(as_source).collect(),
+        None => compared(fleet).chain(as_source).collect(),
     };
     if regions.is_empty() {
         return Err(match asked.only {
@@ -126,6 +126,12 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     Ok(answer)
 }
 
+/// The regions that are compared: those that are rendered, and of which the configuration says how.
+fn compared(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
+    let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    active.filter_map(|region| Some((region, region.compared.as_ref()?)))
+}
+
 /// The management cluster as a region, and the sources that could be it, each with how it is reached.
 struct Home<'a> {
     region: &'a RegionConfig,
@@ -135,7 +141,7 @@ struct Home<'a> {
 impl<'a> Home<'a> {
     /// None where it is looked into as others are, or no source could be it.
     fn of(fleet: &'a Fleet) -> Option<Self> {
-        let region = fleet.management().filter(|region| region.is_rendered() && region.look.is_none())?;
+        let region = fleet.management().filter(|region| region.is_rendered() && region.compared.is_none())?;
         let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
         let reached = trusted.filter_map(|source| match &source.place {
             SourcePlace::Cluster { context, kubeconfig, plugin_environment } => {

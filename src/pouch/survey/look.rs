@@ -137,7 +137,7 @@ impl Done {
     }
 }
 
-/// The regions to look into: those that are rendered, and of which the configuration says how.
+/// The regions to look into when bundles are made: those that are rendered, and of which the configuration says how.
 pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
     let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
     active.filter_map(|region| Some((region, region.look.as_ref()?)))

@@ -540,7 +540,19 @@ fn a_region_that_is_away_is_said_and_costs_no_other_anything() {
         assert!(fleet.tree("bundles") == before);
     };
     let nowhere = fleet.path("nowhere").canonicalize().unwrap_or(fleet.path("nowhere"));
-    away(&format!("the kubeconfig {} does not exist", nowhere.display()));
+    let missing = format!("the kubeconfig {} does not exist", nowhere.display());
+    away(&missing);
+
+    // Where `verify --live` alone looks, only that misses it.
+    fleet.configure("context: x}", "context: x, look: verify}");
+    let ran = fleet.render(&[]).ends(0);
+    assert!(!ran.stderr.contains("was not looked into"), "{}", ran.stderr);
+    fleet.run(&["verify", "--live", "--region=eu"]).ends(5).says(&missing);
+    assert!(fleet.run(&["config"]).ends(0).stdout.contains("look: verify"));
+    fleet.run(&["rbac", "--region=eu"]).ends(64).says("does not have region eu looked into");
+    fleet.configure("context: x, look: verify}", "context: x, look: never}");
+    fleet.run(&["check"]).ends(64).says("pouch.yaml:");
+    fleet.configure("context: x, look: never}", "context: x}");
 
     // The ClusterProfile and the provider file are both needed, and each says what is wrong with it.
     let tie = "inventory: {clusterProfile: {namespace: fleet, name: eu}}, cluster: {providers: providers.json}, ";

@@ -6,6 +6,7 @@
 //! cluster, no file and no key.
 
 pub mod examine;
+pub mod insert;
 pub mod inventory;
 mod need;
 pub mod release;
@@ -73,6 +74,8 @@ pub struct DraftRegion {
     pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
     /// What describes its cluster.
     pub described: DraftTies,
+    /// Whether k0rdent itself distributes nothing there.
+    pub push_disabled: bool,
 }
 
 /// The parts of `pouch.yaml` that a draft decides, each of whole lines without the last line feed.
@@ -194,6 +197,9 @@ const GRANTS: &str = "\
 # those that k0rdent makes today; read them, and remove what is not meant to be. What stands behind #@
 # is not in force.";
 
+/// The line that says that k0rdent itself distributes nothing to a region.
+pub const PUSH_DISABLED: &str = "    # k0rdent itself distributes nothing there.\n    k0rdentPushDisabled: true";
+
 /// One entry of `regions`.
 fn entry(name: &Region, region: &DraftRegion) -> String {
     let mut out = format!("  {}:\n", scalar(name.as_str()));
@@ -208,6 +214,9 @@ fn entry(name: &Region, region: &DraftRegion) -> String {
         comment(4, &format!("Who can open the region's bundle. Its secret half is in {}.", region.key_file))
     );
     let _ = writeln!(out, "    recipients:\n      - {}", region.recipient);
+    if region.push_disabled {
+        let _ = writeln!(out, "{PUSH_DISABLED}");
+    }
     let _ = writeln!(out, "    # Whose Credentials may go there: the namespaces that have some for it today.");
     let _ = writeln!(out, "    namespaces:");
     if region.claimants.is_empty() {

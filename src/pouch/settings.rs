@@ -14,7 +14,7 @@ mod revision;
 #[cfg(test)]
 mod sample;
 
-pub use self::config::{Settings, load};
+pub use self::config::{Settings, load, load_edited};
 pub use self::file::read_text;
 pub use self::identities::{Given, given};
 pub use self::keys::{all_identities, identities, reuse_keys, reuse_keys_at_hand, source_identities};

@@ -103,8 +103,6 @@ pub fn is_plain_context(text: &str) -> bool {
 pub enum RepositoryFault {
     /// As in the configuration.
     Url(UrlFault),
-    /// It is a path, which only this machine knows.
-    Path,
     /// It has a scheme that Flux does not read.
     Scheme,
 }
@@ -114,10 +112,6 @@ impl RepositoryFault {
     pub fn told(self) -> (&'static str, &'static str) {
         match self {
             RepositoryFault::Url(fault) => (fault.message(), fault.help()),
-            RepositoryFault::Path => (
-                "--repository is a path, which nobody but this machine knows",
-                "Name the URL by which clusters read the repository, such as https://git.example.com/acme/fleet.git.",
-            ),
             RepositoryFault::Scheme => {
                 ("Flux does not read the scheme of --repository", "Name it by https://, http:// or ssh://.")
             }
@@ -133,8 +127,7 @@ pub fn check_repository(url: &str, consumer: Consumer) -> Result<(), RepositoryF
     check_url(url).map_err(RepositoryFault::Url)?;
     match (consumer, url.split_once("://")) {
         (Consumer::None, _) => Ok(()),
-        (_, None) if scp(url).is_none() => Err(RepositoryFault::Path),
-        (Consumer::Flux, Some((scheme, _))) if !["https", "http", "ssh"].contains(&scheme) => {
+        (Consumer::Flux, Some((scheme, _))) if !is_local(url) && !["https", "http", "ssh"].contains(&scheme) => {
             Err(RepositoryFault::Scheme)
         }
         _ => Ok(()),
@@ -156,6 +149,14 @@ fn scp(url: &str) -> Option<(&str, &str)> {
     is_ssh.then_some((host, path))
 }
 
+/// Returns true for a repository that is a path, which only this machine knows.
+pub fn is_local(url: &str) -> bool {
+    match url.split_once("://") {
+        Some((scheme, _)) => scheme == "file",
+        None => scp(url).is_none(),
+    }
+}
+
 /// The URL as Flux takes it: it knows no short form of ssh's.
 fn for_flux(url: &str) -> Cow<'_, str> {
     match scp(url) {
@@ -174,6 +175,15 @@ fn for_flux(url: &str) -> Cow<'_, str> {
 }
 
 impl Setup {
+    /// The URL by which clusters read the repository. Where only a path is known, one that never leads anywhere (RFC 2606)
+    /// stands for it.
+    pub fn url(&self) -> String {
+        match self.repository.as_deref() {
+            Some(path) if is_local(path) => format!("https://repository.invalid/{}.git", self.fleet),
+            url => url.unwrap_or_default().to_string(),
+        }
+    }
+
     /// `output` of the configuration, without the last line feed.
     pub fn output(&self) -> String {
         match &self.repository {
@@ -187,15 +197,13 @@ impl Setup {
         }
     }
 
-    /// `delivery` of `regionDefaults`, without the last line feed.
-    pub fn delivery(&self) -> String {
-        let url = scalar(self.repository.as_deref().unwrap_or_default());
+    /// What `delivery` of `regionDefaults` says of the consumer, as an entry of a map; none where its word says all.
+    fn delivery(&self) -> Option<String> {
+        let url = scalar(&self.url());
         // A name may look like a number.
         let name = scalar(&self.fleet);
         let own = match (self.consumer, &self.hub) {
-            (Consumer::None | Consumer::Flux, None) | (Consumer::None, Some(_)) => {
-                return format!("  delivery: {}", self.consumer.word());
-            }
+            (Consumer::None | Consumer::Flux, None) | (Consumer::None, Some(_)) => return None,
             (Consumer::Flux, Some(_)) => {
                 let (key, reaches) = self.on_hub("{region}");
                 let (key, reaches) = (scalar(&key), scalar(&reaches));
@@ -214,7 +222,7 @@ impl Setup {
                 }
             ),
         };
-        format!("  delivery:\n    {own}")
+        Some(own)
     }
 
     /// The files of the consumer.
@@ -279,7 +287,7 @@ impl Setup {
         let SetupRegion { context, directory, key_file, .. } = region;
         let of = |name: &str| shown(&format!("{FOLDER}/{name}.yaml"));
         let apply = |context: &str, file: &str| format!("kubectl --context {context} apply --server-side -f {file}");
-        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let url = for_flux(&self.url()).into_owned();
         let key = self.key_command(region, "  ", shown);
         match self.consumer {
             Consumer::Flux => match &self.hub {
@@ -352,7 +360,7 @@ impl Setup {
     fn flux(&self, region: &SetupRegion) -> SetupFile {
         let SetupRegion { context, directory, .. } = region;
         let path = format!("{FOLDER}/{directory}.yaml");
-        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let url = for_flux(&self.url()).into_owned();
         let plain = |file: &str| file.to_string();
         let text = format!(
             "# What Flux needs on region {context} beside the bundle. Flux itself is there (`flux install`), and so is k0rdent's
@@ -377,7 +385,7 @@ impl Setup {
 
     fn hub(&self, hub: &str) -> SetupFile {
         let path = format!("{FOLDER}/{HUB}.yaml");
-        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let url = for_flux(&self.url()).into_owned();
         let plain = |file: &str| file.to_string();
         let mut text = format!(
             "# What the Flux on the hub needs beside the bundles; {hub} is the context of its cluster. Flux itself is there
@@ -517,6 +525,16 @@ automountServiceAccountToken: false
             applies = self.applies(context, key_file, &self.flag, "#   "),
         );
         SetupFile { path, text, is_for: format!("as whom bundles are applied on {context}; its head says how") }
+    }
+}
+
+/// `delivery` of `regionDefaults`, without the last line feed. Where there are several consumers, each region names its own.
+pub fn deliveries(setups: &[Setup]) -> String {
+    let own: Vec<String> = setups.iter().filter_map(Setup::delivery).collect();
+    match (&*own, setups) {
+        ([], [only]) => format!("  delivery: {}", only.consumer.word()),
+        ([], _) => String::from("  #@ delivery: none"),
+        (own, _) => format!("  delivery:\n    {}", own.join("\n    ")),
     }
 }
 

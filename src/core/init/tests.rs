@@ -25,6 +25,7 @@ fn drafted(names: &[&str]) -> Draft {
             claimants: BTreeMap::new(),
             labels: BTreeMap::new(),
             described: Default::default(),
+            push_disabled: false,
         };
         (name, region)
     });

@@ -1,15 +1,17 @@
 //! Init: drafts a configuration, and makes the keys that it names.
 //!
 //! What is written where nothing is known but names stands in [`names`]; what a management cluster tells,
-//! `asker` asks and `cluster` drafts from; what is said of that draft stands in `told`. The key that signs commits is named
+//! `asker` asks and `cluster` drafts from; `add` adds regions to a configuration that is there; what is said of that draft stands in `told`. The key that signs commits is named
 //! to `signer`.
 
+mod add;
 mod asker;
 mod cluster;
 pub mod names;
 mod signer;
 mod told;
 
+pub use self::add::add;
 use self::names::Names;
 use crate::error::Failure;
 use crate::session::Session;

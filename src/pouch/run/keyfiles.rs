@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use pouch_core::init::setup::{RepositoryFault, SetupFile};
+use pouch_core::init::setup::{RepositoryFault, SetupFile, is_local};
 use pouch_core::name::is_data_key;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::ReuseKey;
@@ -28,11 +28,17 @@ pub enum MakeError {
     /// A region was named twice.
     #[error("the region {0} was named twice")]
     Twice(String),
+    /// It is said of some regions who applies their bundles, and not of this one.
+    #[error("who applies the bundle of region {0} is not said")]
+    Undecided(String),
+    /// Two files of consumers would be called alike.
+    #[error("{0} would be written for a region and for Argo CD")]
+    Clash(String),
     /// A consumer cannot read the repository.
     #[error("{}", .0.told().0)]
     Repository(RepositoryFault),
     /// Nobody says what the consumer is to read.
-    #[error("--with {0} needs the repository that the bundles are published to")]
+    #[error("delivery by {0} needs the repository that the bundles are published to")]
     NoRepository(&'static str),
     /// The key that is to sign commits cannot be used.
     #[error("{message}")]
@@ -78,6 +84,12 @@ impl From<MakeError> for Failure {
             MakeError::NoRepository(_) => {
                 "Name it by the URL that clusters read it by: --repository https://git.example.com/acme/fleet.git."
             }
+            MakeError::Undecided(_) => {
+                "Say it of each region (--region NAME=flux, =argocd or =none), or with --with of all others."
+            }
+            MakeError::Clash(_) => {
+                "Give the region another name in the configuration, and its folder with `directory`."
+            }
             MakeError::Signer { help, .. } => help,
             _ => "",
         };
@@ -101,11 +113,14 @@ pub struct KeyFolder {
     pub shown: String,
     /// The folder of the configuration as a path from the current folder, as the user wrote it.
     typed: PathBuf,
+    /// The current folder.
+    current: PathBuf,
 }
 
 /// A key pair, not written yet.
 pub struct KeyPair {
-    file: String,
+    /// The name of the identity file.
+    pub file: String,
     /// The identity file.
     pub text: Zeroizing<String>,
     /// Its public half.
@@ -127,7 +142,16 @@ impl KeyFolder {
         let config = ambient.cwd().join(path);
         let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
         let typed = path.parent().unwrap_or(Path::new("")).to_owned();
-        Self { config, base, shown: path.display().to_string(), typed }
+        let current = ambient.cwd().to_owned();
+        Self { config, base, shown: path.display().to_string(), typed, current }
+    }
+
+    /// A repository as the configuration names it: a path that is relative to another folder would be another one there.
+    pub fn repository(&self, typed: &str) -> String {
+        match is_local(typed) && !typed.contains("://") && self.base != self.current {
+            true => self.current.join(typed).display().to_string(),
+            false => typed.to_owned(),
+        }
     }
 
     /// What the configuration is called in its folder.
@@ -155,6 +179,13 @@ impl KeyFolder {
         if existing.is_empty() { Ok(()) } else { Err(MakeError::Exists(existing)) }
     }
 
+    /// Looks whether files can be new beside a configuration that is there.
+    pub fn check_new<'a>(&self, files: impl Iterator<Item = &'a String>) -> Result<(), MakeError> {
+        let existing: Vec<String> =
+            files.filter(|file| is_there(&self.base.join(file))).map(|file| self.shown(file)).collect();
+        if existing.is_empty() { Ok(()) } else { Err(MakeError::Exists(existing)) }
+    }
+
     /// Makes the folder of the keys, with a `.gitignore` that keeps all of it out of git; that file's name,
     /// if it was written.
     ///
@@ -173,6 +204,33 @@ impl KeyFolder {
         }
     }
 
+    /// Writes the keys of regions, and says what.
+    pub fn write_keys(&self, keys: &[KeyPair]) -> Result<String, MakeError> {
+        let mut out = String::new();
+        if let Some(ignore) = self.guard_keys()? {
+            let _ = writeln!(out, "wrote {ignore}: {IGNORE_IS_FOR}");
+        }
+        for key in keys {
+            let shown = self.shown(&key.file);
+            write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
+            let _ = writeln!(out, "wrote {shown}: {REGION_KEY_IS_FOR}");
+        }
+        Ok(out)
+    }
+
+    /// Writes the files of consumers, and says what.
+    pub fn write_files(&self, files: &[SetupFile]) -> Result<String, MakeError> {
+        let mut out = String::new();
+        for file in files {
+            let (path, shown) = (self.base.join(&file.path), self.shown(&file.path));
+            let fault = |error| MakeError::Write { path: shown.clone(), error };
+            path.parent().map_or(Ok(()), |folder| make_folder(folder, 0o755)).map_err(fault)?;
+            write_new(&path, &shown, file.text.as_bytes(), 0o644)?;
+            let _ = writeln!(out, "wrote {shown}: {}", file.is_for);
+        }
+        Ok(out)
+    }
+
     /// Writes everything, and says what.
     pub fn write(
         &self,
@@ -181,37 +239,26 @@ impl KeyFolder {
         files: &[SetupFile],
         text: &str,
     ) -> Result<String, MakeError> {
-        let mut out = String::new();
-        let mut wrote = |file: &str, what: &str| {
-            let _ = writeln!(out, "wrote {file}: {what}");
-        };
-        if let Some(ignore) = self.guard_keys()? {
-            wrote(&ignore, IGNORE_IS_FOR);
-        }
+        let mut out = self.write_keys(keys)?;
         let reuse_key = self.shown(REUSE_KEY);
         write_reuse_key(&self.base.join(REUSE_KEY), &reuse_key, ambient)?;
-        wrote(&reuse_key, REUSE_KEY_IS_FOR);
-        for key in keys {
-            let shown = self.shown(&key.file);
-            write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
-            wrote(&shown, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
-        }
-        for file in files {
-            let (path, shown) = (self.base.join(&file.path), self.shown(&file.path));
-            let fault = |error| MakeError::Write { path: shown.clone(), error };
-            path.parent().map_or(Ok(()), |folder| make_folder(folder, 0o755)).map_err(fault)?;
-            write_new(&path, &shown, file.text.as_bytes(), 0o644)?;
-            wrote(&shown, &file.is_for);
-        }
+        let _ = writeln!(out, "wrote {reuse_key}: {REUSE_KEY_IS_FOR}");
+        out.push_str(&self.write_files(files)?);
         // The configuration comes last: where it stands, all that it names stands too.
         write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;
-        wrote(&self.shown, "the configuration; it explains the usual keys, and docs/configuration.md explains all");
+        let _ = writeln!(out, "wrote {}: {CONFIG_IS_FOR}", self.shown);
         Ok(out)
     }
 }
 
 /// What the reuse key is, for whoever sees it written.
 pub const REUSE_KEY_IS_FOR: &str = "the reuse key; needed only where bundles are made";
+
+/// The same for the key of a region.
+const REGION_KEY_IS_FOR: &str = "opens the region's bundle; the region needs it, and you need a copy elsewhere";
+
+/// The same for the configuration.
+const CONFIG_IS_FOR: &str = "the configuration; it explains the usual keys, and docs/configuration.md explains all";
 
 /// The same for the `.gitignore` of the keys.
 pub const IGNORE_IS_FOR: &str = "keeps the keys out of git";

@@ -40,6 +40,11 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
     load_by(resolve::resolve, from, path, ambient)
 }
 
+/// The same as [`load`], as if the configuration were this text.
+pub fn load_edited(text: String, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_from(&From::Edited(text), path, ambient)
+}
+
 /// The same as [`load`], of a configuration for which keys are to be made yet.
 pub fn load_without_keys(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     load_by(resolve::resolve_without_keys, &From::Disk, path, ambient)
@@ -47,14 +52,15 @@ pub fn load_without_keys(path: &Path, ambient: &Ambient) -> Result<Settings, Set
 
 fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     let shown = match from {
-        From::Disk => path.display().to_string(),
+        From::Disk | From::Edited(_) => path.display().to_string(),
         From::Revision(revision) => revision.shown(path),
     };
+    let whole = ambient.cwd().join(path);
     let read_text = |path: &Path, most| match from {
-        From::Disk => read_text(path, most),
+        From::Edited(text) if *path == whole => Ok(text.clone()),
+        From::Disk | From::Edited(_) => read_text(path, most),
         From::Revision(revision) => revision.read(path, most),
     };
-    let whole = ambient.cwd().join(path);
     let base = whole.parent().unwrap_or(ambient.cwd()).to_owned();
     let text = match read_text(&whole, MAX_FILE_BYTES) {
         Ok(text) => text,

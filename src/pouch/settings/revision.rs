@@ -15,6 +15,8 @@ pub enum From {
     Disk,
     /// From a commit of the repository that they stand in.
     Revision(Box<Revision>),
+    /// From where they stand, but for the configuration itself: that is this text.
+    Edited(String),
 }
 
 /// A commit of the repository around the configuration.

@@ -15,9 +15,9 @@ use crate::name::Scope;
 impl Setup {
     /// The same for Argo CD, beside what its repository is called.
     pub(super) fn login(&self, indent: &str) -> String {
-        let from = match self.repository.as_deref().map(for_flux) {
-            Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
-            _ => READER,
+        let from = match for_flux(&self.url()).starts_with("ssh://") {
+            true => "--from-file=sshPrivateKey=DEPLOY_KEY",
+            false => READER,
         };
         format!(
             "kubectl --context argocd -n argocd create secret generic {}-repository --dry-run=client -o yaml \\\n{indent}  \
@@ -74,7 +74,7 @@ impl Setup {
 
     fn project(&self, mode: ArgoMode) -> SetupFile {
         let fleet = &self.fleet;
-        let url = scalar(self.repository.as_deref().unwrap_or_default());
+        let url = scalar(&self.url());
         let path = format!("{FOLDER}/argocd.yaml");
         let plain = |file: &str| file.to_string();
         let key = self.regions.first().map(|region| self.key_command(region, "#   ", &plain)).unwrap_or_default();

@@ -103,7 +103,7 @@ fn the_configuration_delivers_by_what_is_set_up() {
     let url = "https://git.example.com/acme/fleet.git";
     for setup in ways(url) {
         let consumer = setup.consumer;
-        let delivery = setup.delivery();
+        let delivery = deliveries(core::slice::from_ref(&setup));
         let findings = setup.findings().unwrap_or_default();
         let text = format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: \"123\"}}\nsources: [{{name: a, directory: {{path: \
@@ -157,7 +157,7 @@ fn a_hub_has_two_secrets_and_a_kustomization_for_each_region() {
     let setup = on_hub("https://git.example.com/acme/fleet.git");
     let files = setup.files();
     assert_eq!(files.iter().map(|file| &*file.path).collect::<Vec<_>>(), ["setup/hub.yaml"]);
-    let delivery = setup.delivery();
+    let delivery = deliveries(core::slice::from_ref(&setup));
     for region in ["eu-west", "123"] {
         for kind in ["age", "kubeconfig"] {
             assert!(delivery.contains(&format!("secretRef: \"123.{{region}}.{kind}\"")), "{delivery}");
@@ -200,9 +200,15 @@ fn a_repository_is_one_that_the_consumer_can_read() {
     for good in ["https://a/b.git", "ssh://git@a/b", "git@a.example.com:b/c.git", "http://a/b"] {
         assert_eq!(flux(good), Ok(()), "{good}");
     }
-    assert_eq!(flux("../fleet.git"), Err(RepositoryFault::Path));
-    assert_eq!(flux("/srv/a:b"), Err(RepositoryFault::Path));
-    assert_eq!(flux("file:///srv/fleet.git"), Err(RepositoryFault::Scheme));
+    assert_eq!(flux("ftp://a/b"), Err(RepositoryFault::Scheme));
+    // A path is told apart, and a URL that leads nowhere stands for it where clusters are to read it.
+    for path in ["../fleet.git", "/srv/a:b", "file:///srv/fleet.git"] {
+        assert!(flux(path) == Ok(()) && is_local(path), "{path}");
+        let setup = setup(Consumer::Flux, path);
+        assert_eq!(setup.url(), "https://repository.invalid/123.git");
+        let files = setup.files();
+        assert!(files[0].text.contains("url: https://repository.invalid/123.git\n") && !files[0].text.contains(path));
+    }
     assert_eq!(flux("https://me:secret@a/b"), Err(RepositoryFault::Url(UrlFault::Password)));
     assert_eq!(check_repository("file:///srv/a.git", Consumer::ArgoCd(ArgoMode::Plugin)), Ok(()));
     assert_eq!(check_repository("../fleet.git", Consumer::None), Ok(()));
@@ -218,7 +224,7 @@ fn a_repository_is_one_that_the_consumer_can_read() {
         assert_eq!((flux(short), &*for_flux(short)), (Ok(()), long));
     }
     for path in ["C:\\x\\y.git", "C:/x/y.git", "host:x\\y", "[::1]/x", "[::1]", "@"] {
-        assert_eq!(flux(path), Err(RepositoryFault::Path), "{path}");
+        assert!(is_local(path), "{path}");
     }
 }
 

@@ -4,6 +4,7 @@
 //! as a render reads them, but that no Secret is read. A draft is read anew and examined until it lacks
 //! nothing that a configuration can give. What that is, the core knows; nothing is written before.
 
+use core::slice::from_ref;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +20,7 @@ use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region};
 use pouch_core::report::escape;
 
 use super::asker::{Asker, RIGHTS};
-use super::names::{Names, check_fleet, file_flag, filled, hand_over};
+use super::names::{Names, check_fleet, file_flag, filled, hand_over, told_of_path};
 use super::told::{report, report_inventories};
 use crate::cluster::core_resource;
 use crate::error::Failure;
@@ -67,11 +68,12 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let files: BTreeMap<&Region, String> =
         directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
     let setup = names.setup(
+        names.with,
         directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())),
         &place,
         signer,
     );
-    let setup_files = names.files(&setup);
+    let setup_files = names.files(from_ref(&setup))?;
     place.check(files.values().chain(setup_files.iter().map(|file| &file.path)))?;
     let release = asker.release()?;
     let interfaces = if release.is_none() { asker.interfaces()? } else { Interfaces::None };
@@ -87,6 +89,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
             claimants: BTreeMap::new(),
             labels: BTreeMap::new(),
             described: described.regions.get(region).cloned().unwrap_or_default(),
+            push_disabled: names.push_disabled,
         };
         regions.insert(region.clone(), drafted);
         keys.push(key);
@@ -102,7 +105,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     };
     let drafter = Drafter { setup: &setup, session, reach, asker: &asker };
     let examined = drafter.complete(&mut draft)?;
-    let text = filled(&draft.blocks(), &setup);
+    let text = filled(&draft.blocks(), from_ref(&setup));
     // What is written has to be what was examined.
     fleet_of(&text)?;
     let mut out = place.write(ambient, &keys, &setup_files, &text)?;
@@ -111,7 +114,8 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let first = if setup.repository.is_some() { "publish --first" } else { "render" };
     let flag = file_flag(&place.shown);
     let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch {first}{flag}\n\n");
-    hand_over(&mut out, names, &place, &setup);
+    hand_over(&mut out, names.with, &place, &setup);
+    out.push_str(&told_of_path(from_ref(&setup)));
     Ok(out)
 }
 
@@ -194,7 +198,7 @@ impl Drafter<'_> {
     }
 
     fn look(&self, session: &Session, draft: &Draft, absent: &BTreeSet<ObjectKey>) -> Result<Examined, Failure> {
-        let mut fleet = fleet_of(&filled(&draft.in_force().blocks(), self.setup))?;
+        let mut fleet = fleet_of(&filled(&draft.in_force().blocks(), from_ref(self.setup)))?;
         for region in fleet.regions.values_mut() {
             // Which namespaces have Credentials is what is to be found out.
             region.namespaces.allowed = Globs::everything();

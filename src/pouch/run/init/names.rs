@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use pouch_core::config::ArgoMode;
 use pouch_core::init::release::{Interfaces, choose};
 use pouch_core::init::scalar::scalar;
-use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, Signer, check_repository};
-use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
+use pouch_core::init::setup::{
+    self, Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, Signer, check_repository, is_local,
+};
+use pouch_core::init::{Blocks, PUSH_DISABLED, SYSTEM_NAMESPACE};
 use pouch_core::kustomize::NAMES;
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
@@ -20,16 +22,26 @@ use crate::run::keyfiles::{
     ARGOCD_NAMESPACE, FLUX_SECRET, KeyFolder, KeyPair, MakeError, argocd_secret, entry, key_file,
 };
 
+/// A region that the user names.
+pub struct NamedRegion {
+    /// The name that Credentials use.
+    pub name: String,
+    /// Who applies its bundle, if that is said of it alone.
+    pub with: Option<Consumer>,
+}
+
 /// What the user names.
 pub struct Names {
-    /// The regions, by the names that Credentials use; not looked at where a cluster is asked.
-    pub regions: Vec<String>,
+    /// The regions; not looked at where a cluster is asked.
+    pub regions: Vec<NamedRegion>,
     /// The fleet.
     pub fleet: String,
     /// The namespace that k0rdent runs in.
     pub system_namespace: String,
-    /// Who applies the bundles, where what that needs is to be written too.
+    /// Who applies the bundles, where what that needs is to be written too and nothing else is said of a region.
     pub with: Option<Consumer>,
+    /// Whether k0rdent itself distributes nothing to the regions.
+    pub push_disabled: bool,
     /// The repository of the bundles.
     pub repository: Option<String>,
     /// The context of the cluster whose Flux applies all regions.
@@ -38,10 +50,32 @@ pub struct Names {
     pub signing_key: Option<PathBuf>,
 }
 
+/// The regions whose bundles one consumer applies.
+struct Served<'a> {
+    /// The consumer, if it is decided.
+    with: Option<Consumer>,
+    /// Their names.
+    regions: Vec<&'a str>,
+}
+
 impl Names {
-    /// What the consumer needs, for these regions by their names and folders.
+    /// The consumers with their regions, in the order in which these are named.
+    fn served(&self) -> Vec<Served<'_>> {
+        let mut all: Vec<Served<'_>> = Vec::new();
+        for NamedRegion { name, with } in &self.regions {
+            let with = with.or(self.with);
+            match all.iter_mut().find(|served| served.with == with) {
+                Some(served) => served.regions.push(name),
+                None => all.push(Served { with, regions: Vec::from([name.as_str()]) }),
+            }
+        }
+        all
+    }
+
+    /// What a consumer needs, for these regions by their names and folders.
     pub(super) fn setup<'a>(
         &self,
+        with: Option<Consumer>,
         regions: impl Iterator<Item = (&'a str, &'a str)>,
         place: &KeyFolder,
         signer: Option<Signer>,
@@ -56,9 +90,9 @@ impl Names {
             }
         };
         Setup {
-            consumer: self.with.unwrap_or(Consumer::None),
+            consumer: with.unwrap_or(Consumer::None),
             fleet: self.fleet.clone(),
-            repository: self.repository.clone(),
+            repository: self.repository.as_deref().map(|url| place.repository(url)),
             hub: self.hub.clone(),
             regions: regions.map(region).collect(),
             signer,
@@ -66,10 +100,27 @@ impl Names {
         }
     }
 
-    /// The files of the consumer, where they are wanted, and the file of signers, where commits are signed.
-    pub(super) fn files(&self, setup: &Setup) -> Vec<SetupFile> {
-        let files = if self.with.is_some() { setup.files() } else { Vec::new() };
-        files.into_iter().chain(setup.signers()).collect()
+    /// The files of the consumers, where they are wanted, and the file of signers, where commits are signed.
+    ///
+    /// # Errors
+    /// Where two are called alike.
+    pub(super) fn files(&self, setups: &[Setup]) -> Result<Vec<SetupFile>, MakeError> {
+        let is_wanted = self.with.is_some() || self.regions.iter().any(|region| region.with.is_some());
+        let own = setups.iter().filter(|_| is_wanted).flat_map(Setup::files);
+        let files: Vec<SetupFile> = own.chain(setups.first().and_then(Setup::signers)).collect();
+        let mut paths = BTreeSet::new();
+        match files.iter().find(|file| !paths.insert(&file.path)) {
+            Some(twice) => Err(MakeError::Clash(twice.path.clone())),
+            None => Ok(files),
+        }
+    }
+
+    /// The entry of a region; if several consumers apply bundles, it says which one does.
+    fn entry(&self, region: &NamedRegion, recipient: &Recipient) -> String {
+        let name = &region.name;
+        let several = self.served().len() > 1;
+        let with = region.with.or(self.with).filter(|_| several);
+        region_entry(name, recipient, with, self.push_disabled)
     }
 
     /// The key that signs commits, where one is named.
@@ -85,21 +136,50 @@ impl Names {
 pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
     check_names(names)?;
     let place = KeyFolder::new(path, ambient);
-    let key_files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
+    let key_files: Vec<String> = names.regions.iter().map(|region| key_file(&region.name)).collect();
     let signer = names.signer(&place, ambient)?;
-    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())), &place, signer);
-    let files = names.files(&setup);
+    let served = names.served();
+    let of = |served: &Served<'_>| {
+        let regions = served.regions.iter().map(|region| (*region, *region));
+        names.setup(served.with, regions, &place, signer.clone())
+    };
+    let setups: Vec<Setup> = served.iter().map(of).collect();
+    let files = names.files(&setups)?;
     place.check(key_files.iter().chain(files.iter().map(|file| &file.path)))?;
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
-    let recipients: Vec<(&str, Recipient)> =
-        names.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
-    let mut blocks = blocks(&recipients, &place.base);
+    let entries: Vec<String> =
+        names.regions.iter().zip(&keys).map(|(region, key)| names.entry(region, &key.recipient)).collect();
+    let mut blocks = blocks(&entries.join("\n"), &place.base);
     if names.system_namespace != SYSTEM_NAMESPACE {
         blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
     }
-    let mut out = place.write(ambient, &keys, &files, &filled(&blocks, &setup))?;
-    next_steps(&mut out, names, &place, &setup);
+    let mut out = place.write(ambient, &keys, &files, &filled(&blocks, &setups))?;
+    next_steps(&mut out, &place, &setups);
+    for (served, setup) in served.iter().zip(&setups) {
+        hand_over(&mut out, served.with, &place, setup);
+    }
+    out.push_str(&told_of_path(&setups));
     Ok(out)
+}
+
+/// What a path means as the repository, if it is one.
+pub(super) fn told_of_path(setups: &[Setup]) -> String {
+    let Some(setup) = setups.iter().find(|setup| setup.repository.as_deref().is_some_and(is_local)) else {
+        return String::new();
+    };
+    let path = setup.repository.as_deref().unwrap_or_default();
+    let mut told = format!(
+        "The repository {path} is a path on this machine: pouch publishes to it, and no cluster can read it.\n"
+    );
+    if setups.iter().any(|setup| setup.consumer != Consumer::None) {
+        let url = setup.url();
+        let _ = writeln!(
+            told,
+            "Before you apply anything, write the URL by which clusters read it in the place of {url}, in {FOLDER}/ and in \
+             the configuration."
+        );
+    }
+    told
 }
 
 /// Looks whether the fleet and the system namespace have names, and whether the consumer can read the repository.
@@ -110,37 +190,44 @@ pub(super) fn check_fleet(names: &Names) -> Result<(), MakeError> {
     if !is_dns_label(&names.system_namespace) {
         return Err(MakeError::Namespace(names.system_namespace.clone()));
     }
-    let consumer = names.with.unwrap_or(Consumer::None);
-    match &names.repository {
-        Some(url) => check_repository(url, consumer).map_err(MakeError::Repository),
-        None if consumer == Consumer::None => Ok(()),
-        None => Err(MakeError::NoRepository(consumer.word())),
-    }
-}
-
-fn check_names(names: &Names) -> Result<(), MakeError> {
-    check_fleet(names)?;
-    let mut seen = BTreeSet::new();
-    for region in &names.regions {
-        if !is_directory(region) {
-            return Err(MakeError::Name(region.clone(), "region"));
-        }
-        if !seen.insert(region) {
-            return Err(MakeError::Twice(region.clone()));
+    let of_regions = names.regions.iter().filter_map(|region| region.with);
+    for consumer in of_regions.chain([names.with.unwrap_or(Consumer::None)]) {
+        match &names.repository {
+            Some(url) => check_repository(url, consumer).map_err(MakeError::Repository)?,
+            None if consumer == Consumer::None => {}
+            None => return Err(MakeError::NoRepository(consumer.word())),
         }
     }
     Ok(())
 }
 
-fn next_steps(out: &mut String, names: &Names, place: &KeyFolder, setup: &Setup) {
+fn check_names(names: &Names) -> Result<(), MakeError> {
+    check_fleet(names)?;
+    let mut seen = BTreeSet::new();
+    let decides = names.with.is_some() || names.regions.iter().any(|region| region.with.is_some());
+    for NamedRegion { name, with } in &names.regions {
+        if !is_directory(name) {
+            return Err(MakeError::Name(name.clone(), "region"));
+        }
+        if !seen.insert(name) {
+            return Err(MakeError::Twice(name.clone()));
+        }
+        if decides && with.or(names.with).is_none() {
+            return Err(MakeError::Undecided(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn next_steps(out: &mut String, place: &KeyFolder, setups: &[Setup]) {
     let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown(MANIFESTS)));
-    let first = if setup.repository.is_some() { "publish --first" } else { "render" };
+    let is_pushed = setups.iter().any(|setup| setup.repository.is_some());
+    let first = if is_pushed { "publish --first" } else { "render" };
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
          {first}{flag}\n\n"
     );
-    hand_over(out, names, place, setup);
 }
 
 /// The flag that names the configuration, where it has not its usual name.
@@ -150,9 +237,9 @@ pub(super) fn file_flag(config: &str) -> String {
 
 /// How each region gets its key: in the Secret that `pouch keygen` would make for it. Where it is not decided who
 /// delivers, it is said for both.
-pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setup: &Setup) {
+pub(super) fn hand_over(out: &mut String, with: Option<Consumer>, place: &KeyFolder, setup: &Setup) {
     let shown = |file: &str| shell::word(&place.shown(file));
-    if let Some(consumer) = names.with {
+    if let Some(consumer) = with {
         let page = match consumer {
             Consumer::Flux if setup.hub.is_some() => "flux-hub",
             Consumer::Flux => "flux",
@@ -207,19 +294,23 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
     );
 }
 
+/// An entry of `regions`.
+pub(super) fn region_entry(name: &str, recipient: &Recipient, with: Option<Consumer>, push_disabled: bool) -> String {
+    let delivery = with.map(|with| format!("\n    delivery: {}", with.word())).unwrap_or_default();
+    let pushed = if push_disabled { format!("\n{PUSH_DISABLED}") } else { String::new() };
+    format!(
+        "  \"{name}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
+         {recipient}{delivery}{pushed}",
+        key_file(name)
+    )
+}
+
 /// The folder of manifests in a draft.
 const MANIFESTS: &str = "manifests";
 
 /// What stands in the template's blanks where no cluster says anything. A folder of manifests that has a kustomization is
 /// built.
-fn blocks(regions: &[(&str, Recipient)], base: &Path) -> Blocks {
-    let entry = |(region, recipient): &(&str, Recipient)| {
-        format!(
-            "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
-             {recipient}",
-            key_file(region),
-        )
-    };
+fn blocks(regions: &str, base: &Path) -> Blocks {
     let is_built = NAMES.iter().any(|name| base.join(MANIFESTS).join(name).is_file());
     let how = if is_built { "build: kustomize" } else { "#@ exclude: [\"drafts/**\"]" };
     Blocks {
@@ -227,7 +318,7 @@ fn blocks(regions: &[(&str, Recipient)], base: &Path) -> Blocks {
         system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
         provider_interfaces: format!("providerInterfaces: {{builtin: {}}}", choose(None, Interfaces::None).builtin),
         shared: "  # Whose Credentials may go there; globs.\n  namespaces:\n    allowed: [\"*\"]".to_owned(),
-        regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),
+        regions: regions.to_owned(),
         grants: GRANTS.to_owned(),
     }
 }
@@ -239,8 +330,9 @@ const GRANTS: &str = "\
 #@   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: [\"*\"]}";
 
 /// The example of a group of guest clusters: of a region that there is, so that it holds once the marks are removed.
-fn guests(setup: &Setup) -> String {
-    let region = setup.regions.first().map_or("eu-west", |region| &region.context);
+fn guests(setups: &[Setup]) -> String {
+    let mut regions = setups.iter().flat_map(|setup| &setup.regions);
+    let region = regions.next().map_or("eu-west", |region| &region.context);
     format!(
         "#@   pull: {{region: {}, namespaces: [team-a], clusterSelector: {{matchLabels: {{pull: \"yes\"}}}}, objects: [{{kind: \
          Secret, namespace: registry, name: pull}}]}}",
@@ -254,21 +346,22 @@ const FINDINGS: &str = "\
 
 /// The commented configuration. Each blank is a line of its own and is filled once, so that nothing that
 /// is filled in can look like a blank.
-pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
+pub(super) fn filled(blocks: &Blocks, setups: &[Setup]) -> String {
     let mut out = String::new();
+    let Some(setup) = setups.first() else { return out };
     for line in TEMPLATE.lines() {
         match line {
             "{source}" => out.push_str(&blocks.source),
             "{systemNamespace}" => out.push_str(&blocks.system_namespace),
             "{providerInterfaces}" => out.push_str(&blocks.provider_interfaces),
             "{regions}" => out.push_str(&blocks.regions),
-            "{guests}" => out.push_str(&guests(setup)),
+            "{guests}" => out.push_str(&guests(setups)),
             "{grants}" => out.push_str(&blocks.grants),
             "{output}" => out.push_str(&setup.output()),
             "{shared}" if blocks.shared.is_empty() => continue,
             "{shared}" => out.push_str(&blocks.shared),
-            "{delivery}" => out.push_str(&setup.delivery()),
-            "{findings}" => out.push_str(setup.findings().unwrap_or(FINDINGS)),
+            "{delivery}" => out.push_str(&setup::deliveries(setups)),
+            "{findings}" => out.push_str(setups.iter().find_map(Setup::findings).unwrap_or(FINDINGS)),
             "  name: {fleet}" => _ = write!(out, "  name: {}", scalar(&setup.fleet)),
             line => out.push_str(line),
         }
@@ -290,10 +383,11 @@ mod tests {
         /// Regions of these names, in a fleet like any other.
         pub(crate) fn regions(names: &[&str]) -> Self {
             Self {
-                regions: names.iter().map(|name| (*name).to_owned()).collect(),
+                regions: names.iter().map(|name| NamedRegion { name: (*name).to_owned(), with: None }).collect(),
                 fleet: "fleet".to_owned(),
                 system_namespace: SYSTEM_NAMESPACE.to_owned(),
                 with: None,
+                push_disabled: false,
                 repository: None,
                 hub: None,
                 signing_key: None,
@@ -416,11 +510,12 @@ mod tests {
         let recipient = |seed: &str| (seed.to_owned(), age::generate_identity().unwrap().1);
         let (name, recipient) = recipient("eu-west");
         let setup = Names::regions(&[]).setup(
+            None,
             std::iter::empty(),
             &KeyFolder::new(Path::new("pouch.yaml"), &Ambient::fixed(Path::new("/"), jiff::Timestamp::UNIX_EPOCH, &[])),
             None,
         );
-        let text = filled(&blocks(&[(&name, recipient)], Path::new("nowhere")), &setup);
+        let text = filled(&blocks(&region_entry(&name, &recipient, None, false), Path::new("nowhere")), &[setup]);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::support::fleet::{Fleet, Ran};
+use crate::support::fleet::{EU, Fleet, Ran};
 use crate::support::origin::Origin;
 use crate::support::{self, printed, root, tool_on_path};
 
@@ -112,11 +112,10 @@ fn nothing_is_overwritten_and_then_nothing_is_written() {
 #[test]
 fn what_is_mistyped_is_told_and_writes_nothing() {
     for (flags, said) in [
-        (init("flux", &[]), "--with flux needs the repository"),
+        (init("flux", &[]), "delivery by flux needs the repository"),
         (init("argocd", &[]), "--repository https://"),
         (init("fluxcd", &[]), "similar value exists: 'flux'"),
-        (init("flux", &["--repository", "../fleet.git"]), "is a path, which nobody but this machine knows"),
-        (init("flux", &["--repository", "file:///srv/fleet.git"]), "Flux does not read the scheme"),
+        (init("flux", &["--repository", "ftp://srv/fleet.git"]), "Flux does not read the scheme"),
         (
             init("flux", &["--repository", "https://me:hush-hush@git.example.com/a.git"]),
             "the command line holds a key or a password",
@@ -126,7 +125,6 @@ fn what_is_mistyped_is_told_and_writes_nothing() {
         (init("none", &["--repositori", URL]), "--repository"),
         (init("none", &["--hub", "hub"]), "--hub is for Flux only"),
         (init("flux", &["--repository", URL, "--hub", "a b"]), "that a shell would take for something else"),
-        (init("flux", &["--repository", r"C:\srv\fleet.git"]), "is a path, which nobody but this machine knows"),
         (init("none", &["--signing-key", "signer"]), "without a repository there are none"),
         (init("flux", &["--repository", URL, "--signing-key", "signer"]), "names signer, which is no file"),
         (
@@ -263,4 +261,95 @@ fn what_is_set_up_signs_and_refuses_what_nobody_signed() {
     origin.publish(&[]).ends(0);
     fleet.run(&proof).ends(0);
     assert_ne!(origin.tip().unwrap(), signed);
+}
+
+/// A fleet whose regions have their bundles from Flux, from Argo CD and from neither begins in one run.
+#[test]
+fn regions_of_several_consumers_begin_in_one_run() {
+    let fleet = Fleet::empty();
+    let regions = ["--region=eu-west=flux", "--region=us-east=argocd", "--region=ap-south=none"];
+    let begin = [&["init", "--fleet=acme", "--repository", URL][..], &regions].concat();
+    let told = fleet.run(&begin).ends(0).stdout;
+    for file in ["setup/eu-west.yaml", "setup/argocd.yaml", "setup/ap-south.yaml", "keys/ap-south.txt"] {
+        assert!(fleet.has(file) && told.contains(&format!("wrote {file}: ")), "{file}: {told}");
+    }
+    assert!(!fleet.has("setup/us-east.yaml"));
+    for page in ["flux.md", "argocd-plugin.md", "kubectl.md"] {
+        assert!(told.contains(page), "{page}: {told}");
+    }
+    let config = fleet.run(&["config", "-o", "json"]).ends(0).stdout;
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    let delivery = |region: &str| config["regions"][region]["delivery"].clone();
+    assert!(delivery("eu-west")["flux"].is_object() && delivery("us-east")["argocd"]["repoURL"] == URL);
+    assert_eq!(delivery("ap-south"), "none");
+    // One that says nothing is told, unless --with says it of all others.
+    let some = ["init", "--fleet=acme", "--repository", URL, "--region=eu-west=flux", "--region=us-east"];
+    Fleet::empty().run(&some).ends(64).says("who applies the bundle of region us-east is not said");
+    Fleet::empty().run(&[&some[..], &["--with=none"]].concat()).ends(0);
+    let none = ["init", "--region=eu-west=flx"];
+    Fleet::empty()
+        .run(&none)
+        .ends(64)
+        .says("nothing that applies bundles is called \"flx\"")
+        .says("Did you mean flux?");
+    let clash = ["init", "--repository", URL, "--region=argocd=flux", "--region=us-east=argocd"];
+    Fleet::empty().run(&clash).ends(64).says("setup/argocd.yaml would be written for a region and for Argo CD");
+    // A quiet run writes the same and says nothing.
+    let quiet = Fleet::empty();
+    let ran = quiet.run(&[&begin[..], &["-q", "--k0rdent-push-disabled"]].concat()).ends(0);
+    assert!(ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
+    assert_eq!(quiet.read("pouch.yaml").matches("\n    k0rdentPushDisabled: true\n").count(), 3);
+    assert_eq!(fleet.read("pouch.yaml").matches("k0rdentPushDisabled").count(), 0);
+}
+
+/// A path is a repository for whoever tries pouch, and it is said that no cluster reads it.
+#[test]
+fn a_path_as_repository_is_taken_and_explained() {
+    let fleet = Fleet::empty();
+    let told = fleet.run(&init("flux", &["--repository", "../fleet.git"])).ends(0).stdout;
+    assert!(told.contains("The repository ../fleet.git is a path on this machine"), "{told}");
+    assert!(told.contains("in the place of https://repository.invalid/"), "{told}");
+    assert!(fleet.read("pouch.yaml").contains("repository: ../fleet.git\n"));
+    assert!(fleet.read("setup/eu-west.yaml").contains("url: https://repository.invalid/"));
+    // From another folder the configuration names the same one.
+    let fleet = Fleet::empty();
+    fleet.run(&[&init("none", &["--repository", "fleet.git"])[..], &["-f", "deep/pouch.yaml"]].concat()).ends(0);
+    let whole = fleet.path(".").canonicalize().unwrap().join("fleet.git").display().to_string();
+    assert!(fleet.read("deep/pouch.yaml").contains(&whole), "{}", fleet.read("deep/pouch.yaml"));
+}
+
+/// A region comes to a configuration that is there, of which nothing else changes.
+#[test]
+fn a_region_is_added_to_a_configuration_that_is_there() {
+    let fleet = Fleet::empty();
+    fleet.run(&init("flux", &["--repository", URL])).ends(0);
+    fleet.edit("pouch.yaml", "\nregions:\n", "\n# ours\nregions: # all of them\n");
+    let before = fleet.read("pouch.yaml");
+    let told = fleet.run(&["init", "--add-region=ap-south", "--add-region=us-west=none"]).ends(0).stdout;
+    let after = fleet.read("pouch.yaml");
+    let own: Vec<&str> = before.lines().collect();
+    let new: Vec<&str> = after.lines().filter(|line| !own.contains(line)).collect();
+    assert!(after.lines().filter(|line| own.contains(line)).count() >= own.len(), "{after}");
+    assert!(new.contains(&"  \"ap-south\":") && new.contains(&"    delivery: none"), "{new:?}");
+    for file in ["keys/ap-south.txt", "keys/us-west.txt", "setup/ap-south.yaml", "setup/us-west.yaml"] {
+        assert!(fleet.has(file) && told.contains(&format!("wrote {file}: ")), "{file}: {told}");
+    }
+    assert!(told.contains("edited pouch.yaml: it has 2 regions more"), "{told}");
+    assert!(told.contains("--context ap-south -n flux-system create secret generic"), "{told}");
+    let regions = fleet.run(&["config", "-o", "json"]).ends(0).stdout;
+    let regions: serde_json::Value = serde_json::from_str(&regions).unwrap();
+    assert!(regions["regions"]["ap-south"]["delivery"]["flux"].is_object());
+    // Twice, or where there is no place for it, nothing is written.
+    let tree = fleet.tree(".");
+    fleet.run(&["init", "--add-region=ap-south"]).ends(64).says("has region ap-south already");
+    fleet.run(&["init", "--add-region=../x"]).ends(64).says("cannot name a region");
+    fleet.run(&["init", "--add-region=a", "--region=b"]).ends(64);
+    assert!(fleet.tree(".") == tree);
+    let flow = "apiVersion: pouch/v1alpha1\nmetadata: {name: a}\nsources: [{name: m, directory: {path: m}}]\n\
+                output: {path: bundles}\nreuseKey: {file: k}\nregions: {eu: {recipients: [";
+    fleet.write("flow.yaml", format!("{flow}{EU}], namespaces: {{allowed: ['*']}}}}}}\n"));
+    fleet.run(&["init", "--add-region=new", "-f", "flow.yaml"]).ends(64).says("do not stand on lines of their own");
+    fleet.write("broken.yaml", "regions:\n  eu: {\n");
+    fleet.run(&["init", "--add-region=new", "-f", "broken.yaml"]).ends(64).says("broken.yaml:");
+    assert!(!fleet.has("keys/new.txt") && fleet.read("broken.yaml") == "regions:\n  eu: {\n");
 }

@@ -15,7 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::group::{Because, Tell, Whom, concerned, groups};
-use crate::finding::{Class, Finding, Origin, Severity};
+use crate::finding::{Class, Code, Finding, Origin, Severity};
 use crate::hash::sha256_hex;
 use crate::name::{ObjectKey, SourceName};
 use crate::renamed;
@@ -60,6 +60,10 @@ impl Tell for Checked<'_> {
 
     fn severity(&self) -> Severity {
         self.finding.severity
+    }
+
+    fn code(&self) -> Code {
+        self.finding.code
     }
 
     fn source(&self) -> Option<&str> {

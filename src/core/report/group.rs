@@ -32,6 +32,8 @@ pub trait Tell {
     fn whom(&self) -> Whom;
     /// The severity; the most severe comes first.
     fn severity(&self) -> Severity;
+    /// The code.
+    fn code(&self) -> Code;
     /// The source in which it stands.
     fn source(&self) -> Option<&str>;
     /// What it follows from.
@@ -72,6 +74,10 @@ impl Tell for Finding {
         self.severity
     }
 
+    fn code(&self) -> Code {
+        self.code
+    }
+
     fn source(&self) -> Option<&str> {
         self.origin.as_ref().map(|origin| origin.source.as_str())
     }
@@ -107,6 +113,10 @@ impl Tell for FindingRecord {
         self.severity
     }
 
+    fn code(&self) -> Code {
+        self.code
+    }
+
     fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
@@ -134,6 +144,10 @@ impl Tell for SilencedRecord {
 
     fn severity(&self) -> Severity {
         self.finding.severity
+    }
+
+    fn code(&self) -> Code {
+        self.finding.code
     }
 
     fn source(&self) -> Option<&str> {
@@ -200,6 +214,10 @@ impl<'f, T: Tell> Group<'f, T> {
         let because = self.consequences.first().and_then(|group| group.first.because())?;
         let below = self.consequences.iter().flat_map(|group| group.all.iter().copied());
         let (whose, because) = match because {
+            // What is mistyped was read; only which object it should be is open.
+            Because::Source(source) if self.first.code() == Code::Mistyped => {
+                (whose(below), format!("a document in source {source} is mistyped"))
+            }
             Because::Source(source) => (whose(below), format!("source {source} was not read completely")),
             // The first of them is no other thing than the rest.
             Because::Region(region) => {
@@ -385,6 +403,23 @@ mod tests {
         }
         check(&all, |finding| &finding.message);
         check(&records, |record| &record.message);
+    }
+
+    #[test]
+    fn a_source_with_a_mistyped_document_was_read_all_the_same() {
+        for (code, says) in [
+            (
+                Code::Mistyped,
+                "Credential team-a/c keeps what it has, because a document in source s is mistyped: team-a/c",
+            ),
+            (
+                Code::UnparsableDocument,
+                "Credential team-a/c keeps what it has, because source s was not read completely",
+            ),
+        ] {
+            let all = [Finding::new(code, "it").at(&at("s", 1)), of("c", Code::Unread, "unknown").because(&"s".into())];
+            assert_eq!(groups(&all)[0].consequence(2).as_deref(), Some(says));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::ignored::not_provided;
@@ -14,8 +15,15 @@ use super::state::State;
 use crate::config::{Fleet, ProvidedObjects, Provides};
 use crate::finding::{Code, Finding, Origin};
 use crate::name::{Namespace, ObjectKey};
-use crate::nearest::nearest;
+use crate::nearest::{MOST_EDITS, edits};
 use crate::object::Object;
+
+/// The most namespaces of one source that are held against those it may provide. What it has in more of them is taken at its word:
+/// a slip is rare, and who writes into hundreds of others' namespaces means them.
+const MOST_SOUGHT: usize = 100;
+
+/// The most letters of a word that tells siblings apart, such as `a`, `eu` or `pay`.
+const MOST_SHORT: usize = 3;
 
 /// An object that its source may not provide.
 pub(super) struct Stray {
@@ -35,6 +43,11 @@ impl Stray {
     pub(super) fn of(object: Object) -> Self {
         let words = words_of(&object);
         Self { key: object.key, origin: object.origin, words }
+    }
+
+    /// Its key, in another namespace.
+    fn key_in(&self, namespace: &Namespace) -> ObjectKey {
+        ObjectKey { namespace: Some(namespace.clone()), ..self.key.clone() }
     }
 
     /// What is said where the namespace is probably mistyped.
@@ -61,21 +74,13 @@ pub(super) fn ignore(
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<ObjectKey, Origin> {
     let mut ignored = BTreeMap::new();
-    let mut known = None;
-    let mut meant_in = BTreeMap::new();
+    let slips = slips(fleet, objects, &strays);
     for (index, stray) in strays {
         let (Some(source), Some(state)) = (fleet.sources.get(index), states.get_mut(index)) else { continue };
-        let meant = stray.key.namespace.as_ref().and_then(|typed| {
-            let known: &Known = known.get_or_insert_with(|| Known::of(fleet, objects));
-            let meant = || known.meant(fleet, &source.provides, typed);
-            meant_in.entry((index, typed.clone())).or_insert_with(meant).as_ref()
-        });
-        let meant = meant.map(|namespace| ObjectKey { namespace: Some(namespace.clone()), ..stray.key.clone() });
-        // Where that is there, this is its copy for another place.
-        let has = |held: &Held| held.copies().any(|copy| copy.origin.source == source.name);
-        let is_meant =
-            |key: &ObjectKey| source.provides.admits(key, &fleet.guarded) && !objects.get(key).is_some_and(has);
-        match meant.filter(is_meant) {
+        let meant = slips.get(&index).and_then(|slips| slips.get(stray.key.namespace.as_ref()?)?.as_ref());
+        // What is there, in whichever source, is not gone: nothing is in doubt.
+        let is_gone = |key: &ObjectKey| source.provides.admits(key, &fleet.guarded) && objects.get(key).is_none();
+        match meant.map(|namespace| stray.key_in(namespace)).filter(is_gone) {
             Some(meant) => {
                 findings.push(stray.mistyped(meant.namespace_text()));
                 state.meant.add(Meant::keyed(&meant, stray.words, Reason::of_document(&stray.origin)));
@@ -87,30 +92,159 @@ pub(super) fn ignore(
     ignored
 }
 
-/// The namespaces that the configuration names, and those in which a source has what it may provide.
-struct Known(BTreeSet<Namespace>);
+/// The namespaces that one source types and does not provide, each with the one that was probably meant.
+type Slips = BTreeMap<Namespace, Option<Namespace>>;
 
-impl Known {
-    fn of(fleet: &Fleet, objects: &Objects) -> Self {
-        let mut known = fleet.named_namespaces();
-        for held in objects.all() {
-            let key = &held.object.key;
-            match &key.namespace {
-                Some(namespace) if !known.contains(namespace) => _ = known.insert(namespace.clone()),
-                None if key.kind.is_namespace() => _ = known.insert(Namespace::from(key.name.as_str())),
-                _ => {}
+/// The slips of each source, by its number.
+///
+/// A namespace of which the source has an object in the meant one too is no slip: it is a copy for another place, with all that
+/// it has.
+fn slips(fleet: &Fleet, objects: &Objects, strays: &[(usize, Stray)]) -> BTreeMap<usize, Slips> {
+    let mut known = None;
+    let mut of_sources: BTreeMap<usize, (Own, Slips)> = BTreeMap::new();
+    for (index, stray) in strays {
+        let (Some(source), Some(typed)) = (fleet.sources.get(*index), &stray.key.namespace) else { continue };
+        let known: &BTreeSet<Namespace> = known.get_or_insert_with(|| known_namespaces(fleet, objects));
+        let own = || (Own::of(fleet, &source.provides, known), Slips::new());
+        let (own, slips) = of_sources.entry(*index).or_insert_with(own);
+        if !slips.contains_key(typed) {
+            if slips.len() >= MOST_SOUGHT {
+                continue;
             }
+            let meant = (!known.contains(typed)).then(|| own.meant(typed)).flatten();
+            slips.insert(typed.clone(), meant);
         }
-        Self(known)
+        let Some(meant) = slips.get_mut(typed) else { continue };
+        let is_of_source = |held: &Held| held.copies().any(|copy| copy.origin.source == source.name);
+        let has_both = |namespace: &Namespace| objects.get(&stray.key_in(namespace)).is_some_and(is_of_source);
+        meant.take_if(|namespace| has_both(namespace));
     }
+    of_sources.into_iter().map(|(index, (_, slips))| (index, slips)).collect()
+}
 
-    /// The namespace that was probably meant by one that a source does not provide.
-    fn meant(&self, fleet: &Fleet, provides: &Provides, typed: &Namespace) -> Option<Namespace> {
+/// The namespaces that the configuration names, and those in which a source has what it may provide.
+fn known_namespaces(fleet: &Fleet, objects: &Objects) -> BTreeSet<Namespace> {
+    let mut known = fleet.named_namespaces();
+    for held in objects.all() {
+        let key = &held.object.key;
+        match &key.namespace {
+            Some(namespace) if !known.contains(namespace) => _ = known.insert(namespace.clone()),
+            None if key.kind.is_namespace() => _ = known.insert(Namespace::from(key.name.as_str())),
+            _ => {}
+        }
+    }
+    known
+}
+
+/// The known namespaces of which a source may provide something, by their length.
+struct Own(BTreeMap<usize, Vec<Name>>);
+
+/// A namespace, taken apart once.
+struct Name {
+    namespace: Namespace,
+    parts: Parts,
+}
+
+impl Own {
+    fn of(fleet: &Fleet, provides: &Provides, known: &BTreeSet<Namespace>) -> Self {
         let is_own = |namespace: &&Namespace| {
             let has = |objects: &ProvidedObjects| objects.namespace.as_ref() == Some(namespace);
             provides.has_namespace(namespace, &fleet.guarded) || provides.objects.iter().any(has)
         };
-        let own = || self.0.iter().filter(is_own).map(Namespace::as_str).take(MOST_COMPARED);
-        (!self.0.contains(typed)).then(|| nearest(typed.as_str(), own())).flatten().map(Namespace::from)
+        let mut own = Self(BTreeMap::new());
+        for namespace in known.iter().filter(is_own).take(MOST_COMPARED) {
+            let name = Name { namespace: namespace.clone(), parts: Parts::of(namespace.as_str()) };
+            own.0.entry(length(namespace)).or_default().push(name);
+        }
+        own
+    }
+
+    /// The namespace that was probably meant by one that the source does not provide; of two that are as near, the first in the
+    /// alphabet.
+    fn meant(&self, typed: &Namespace) -> Option<Namespace> {
+        let parts = Parts::of(typed.as_str());
+        let length = length(typed);
+        let lengths = length.saturating_sub(MOST_EDITS)..=length.saturating_add(MOST_EDITS);
+        let fitting = self.0.range(lengths).flat_map(|(_, names)| names).filter(|own| parts.may_be(&own.parts));
+        let near = fitting.filter_map(|own| Some((edits(typed.as_str(), own.namespace.as_str())?, &own.namespace)));
+        near.min().map(|(_, namespace)| namespace.clone())
+    }
+}
+
+fn length(namespace: &Namespace) -> usize {
+    namespace.as_str().chars().count()
+}
+
+/// What of a namespace tells it from its siblings, and what a hand may misspell.
+///
+/// Namespaces come in families: `team-a` and `team-c`, `prod-1` and `prod-2`, `web-eu` and `web-us`. That two of them have objects of
+/// the same names is the normal case, and the removal of one beside the other is proof enough that it is gone. Siblings differ in a
+/// number or in a short word, and where a word is long, in most of it. A slip of the hand spoils one letter or two of a long word, or
+/// changes the order of letters, and leaves the rest as it was. So only that is one, whatever stands in the two namespaces: a rule
+/// that asked for what was there before would have another answer in the next run. The price is that `team-s`, typed for `team-a`,
+/// is taken at its word; then the budget of deletions and a warning remain.
+#[derive(PartialEq, Eq)]
+struct Parts {
+    /// All digits, in their order.
+    digits: String,
+    /// The short words, each with its letters in the order of the alphabet.
+    short: Vec<Vec<char>>,
+    /// The long words.
+    long: Vec<String>,
+}
+
+impl Parts {
+    fn of(name: &str) -> Self {
+        let digits = name.chars().filter(char::is_ascii_digit).collect();
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        for word in name.split(['-', '.']) {
+            let mut letters: Vec<char> = word.chars().filter(|char| !char.is_ascii_digit()).collect();
+            if letters.len() > MOST_SHORT {
+                long.push(word.into());
+            } else if !letters.is_empty() {
+                letters.sort_unstable();
+                short.push(letters);
+            }
+        }
+        Self { digits, short, long }
+    }
+
+    /// Returns true if one may be the other, misspelt. Where a hyphen is too many or too few, all letters together decide.
+    fn may_be(&self, own: &Self) -> bool {
+        let is_near = |(typed, own): (&String, &String)| typed == own || edits(typed, own).is_some();
+        self.digits == own.digits
+            && self.short == own.short
+            && (self.long.len() != own.long.len() || self.long.iter().zip(&own.long).all(is_near))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_are_no_slips() {
+        for (typed, own, expected) in [
+            ("team-dtaa", "team-data", true),
+            ("tema-data", "team-data", true),
+            ("teamdata", "team-data", true),
+            ("tema-a", "team-a", true),
+            ("team-dataa", "team-data", true),
+            ("prdo-1", "prod-1", true),
+            ("web-ue", "web-eu", true),
+            ("team-c", "team-a", false),
+            ("team-pay", "team-day", false),
+            ("prod-2", "prod-1", false),
+            ("prod2", "prod1", false),
+            ("prod", "prod-1", false),
+            ("team", "team-b", false),
+            ("web-us", "web-eu", false),
+            ("team-west", "team-east", false),
+            ("team-south", "team-north", false),
+        ] {
+            let own = Name { namespace: Namespace::from(own), parts: Parts::of(own) };
+            let own = Own([(length(&own.namespace), Vec::from([own]))].into());
+            assert_eq!(own.meant(&Namespace::from(typed)).is_some(), expected, "{typed}");
+        }
     }
 }

@@ -165,8 +165,11 @@ impl Own {
         let parts = Parts::of(typed.as_str());
         let length = length(typed);
         let lengths = length.saturating_sub(MOST_EDITS)..=length.saturating_add(MOST_EDITS);
-        let fitting = self.0.range(lengths).flat_map(|(_, names)| names).filter(|own| parts.may_be(&own.parts));
-        let near = fitting.filter_map(|own| Some((edits(typed.as_str(), own.namespace.as_str())?, &own.namespace)));
+        let fitting = self.0.range(lengths).flat_map(|(_, names)| names);
+        let near = fitting.filter_map(|own| {
+            let whole = || edits(typed.as_str(), own.namespace.as_str());
+            Some((parts.edits(&own.parts, whole)?, &own.namespace))
+        });
         near.min().map(|(_, namespace)| namespace.clone())
     }
 }
@@ -209,18 +212,26 @@ impl Parts {
         Self { digits, short, long }
     }
 
-    /// Returns true if one may be the other, misspelt. Where a hyphen is too many or too few, all letters together decide.
-    fn may_be(&self, own: &Self) -> bool {
-        let is_near = |(typed, own): (&String, &String)| typed == own || edits(typed, own).is_some();
-        self.digits == own.digits
-            && self.short == own.short
-            && (self.long.len() != own.long.len() || self.long.iter().zip(&own.long).all(is_near))
+    /// The slips that make one of the other; none where they are siblings, or not alike. Where a hyphen is too many or too few,
+    /// the whole decides.
+    fn edits(&self, own: &Self, whole: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        if self.digits != own.digits || self.short != own.short {
+            return None;
+        }
+        if self.long.len() != own.long.len() {
+            return whole();
+        }
+        let each = self.long.iter().zip(&own.long).map(|(typed, own)| edits(typed, own));
+        each.sum::<Option<usize>>().filter(|edits| *edits <= MOST_EDITS)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Place;
+    use crate::testing::case::{fleet, key};
+    use crate::testing::yaml;
 
     #[test]
     fn siblings_are_no_slips() {
@@ -245,6 +256,22 @@ mod tests {
             let own = Name { namespace: Namespace::from(own), parts: Parts::of(own) };
             let own = Own([(length(&own.namespace), Vec::from([own]))].into());
             assert_eq!(own.meant(&Namespace::from(typed)).is_some(), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_slip_is_sought_in_so_many_namespaces_of_a_source_and_no_more() {
+        let fleet = fleet(&yaml("{sources: [{name: t, provides: {namespaces: [team-data]}}]}"));
+        for (others, expected) in [(MOST_SOUGHT - 1, true), (MOST_SOUGHT, false)] {
+            let namespaces = (0..others).map(|number| format!("other{number}")).chain(["team-dtaa".into()]);
+            let stray = |namespace: String| {
+                let origin = Origin { source: "t".into(), place: Place::Whole };
+                (0, Stray::named(key(&format!("Secret {namespace}/aws")), origin))
+            };
+            let strays: Vec<(usize, Stray)> = namespaces.map(stray).collect();
+            let slips = slips(&fleet, &Objects::default(), &strays);
+            let found = slips.values().flat_map(Slips::values).flatten().count() == 1;
+            assert_eq!(found, expected, "{others}");
         }
     }
 }

@@ -206,8 +206,13 @@ pub fn admits(
     }
 }
 
-/// Whether an identity admits every namespace that there is or will be; `spec` is the identity's.
+/// Whether an identity admits every namespace that there is or will be and lists none; `spec` is the identity's.
 pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
+    admits_the_rest(tenancy, spec) && !is_listed(spec)
+}
+
+/// Whether an identity admits every namespace that there is or will be, whatever it lists beside that.
+pub fn admits_the_rest(tenancy: Tenancy, spec: Option<&Node>) -> bool {
     // A selector with any requirement leaves somebody out, though perhaps nobody who is there now; but every namespace
     // has its name as a label, which is how pouch itself publishes what is open to all.
     let is_every = |node: &Node| {
@@ -222,12 +227,10 @@ pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
             _ => false,
         })
     };
-    // No namespace has this name.
-    let any = admits(tenancy, spec, &Namespace::from("*"), None);
-    matches!(any, Admits::Yes)
-        && is_free(&["allowedNamespaces", "selector"])
-        && is_free(&["namespaceSelector"])
-        && !is_listed(spec)
+    // No namespace has this name, and no list has it either.
+    let longest = listed(spec).iter().filter_map(Node::as_str).map(str::len).max().unwrap_or_default();
+    let any = admits(tenancy, spec, &Namespace::from("*".repeat(longest.saturating_add(1)).as_str()), None);
+    matches!(any, Admits::Yes) && is_free(&["allowedNamespaces", "selector"]) && is_free(&["namespaceSelector"])
 }
 
 /// Whether an identity of a kind admits every namespace by an `allowedNamespaces` that is empty, or holds nothing but
@@ -244,7 +247,12 @@ pub fn is_open_by_an_empty_map(kind: &GroupKind, tenancy: Tenancy, spec: Option<
 
 /// Whether an identity lists the namespaces that it admits, beside what its selector admits.
 fn is_listed(spec: Option<&Node>) -> bool {
-    spec.and_then(|spec| spec.at(&["allowedNamespaces", "list"])).is_some_and(|list| !list.items().is_empty())
+    !listed(spec).is_empty()
+}
+
+/// What an identity lists as namespaces that may use it.
+pub fn listed(spec: Option<&Node>) -> &[Node] {
+    spec.and_then(|spec| spec.at(&["allowedNamespaces", "list"])).map(Node::items).unwrap_or_default()
 }
 
 #[cfg(test)]

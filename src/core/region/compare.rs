@@ -13,7 +13,7 @@ use super::guests;
 use super::history::History;
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed};
-use super::privileges;
+use super::privileges::Privileges;
 use super::published::{State, document};
 use super::sealing::{Sealed, sealed};
 use super::unsigned::{self, Evidence};
@@ -82,6 +82,7 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
 /// What changes, by object and entry.
 pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     let mut changes = Vec::new();
+    let privileged = Privileges::new(input, pack);
     let claimed = input.published.claimed().into_iter().flat_map(|manifest| &*manifest.objects);
     let claimed: BTreeMap<&ObjectKey, &ManifestObject> = claimed.map(|object| (&object.key, object)).collect();
     for (lands, packed) in &pack.objects {
@@ -112,10 +113,11 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             Action::Changed => {
                 let both = input.published.document(lands).zip(document(text.as_bytes()));
                 let told = |(before, after): (Node, Node)| {
-                    (differences(&before, &after), privileges::changed(input, lands, &before, &after))
+                    (differences(&before, &after), privileged.changed(lands, &before, &after))
                 };
                 both.map(told).unwrap_or_default()
             }
+            Action::Added => (Vec::new(), privileged.added(lands, text.as_bytes(), &claimants)),
             _ => (Vec::new(), Vec::new()),
         };
         // Of what nobody vouches for, nothing is compared.
@@ -134,7 +136,9 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             let delivered = is_of_guests.then(|| Delivered::of(input, pack));
             changes.extend(gone.into_iter().map(|object| {
                 let why = pack.gone.get(&object.key).copied();
-                let change = Change { why, ..removed(&object.key, claimants(&object.needed_by)) };
+                let claimants = claimants(&object.needed_by);
+                let privileges = privileged.withdrawn(&object.key, &claimants);
+                let change = Change { why, privileges, ..removed(&object.key, claimants) };
                 let Some((delivered, guest)) = delivered.as_ref().zip(object.guest.as_ref()) else { return change };
                 match delivered.left(input.published, &object.key, &guest.key) {
                     // What another payload delivers does not just stay there.

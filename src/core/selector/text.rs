@@ -6,6 +6,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use core::iter::Peekable;
 
 use super::{Requirement, Selector, Test, UnusableSelector, requirement};
@@ -43,6 +44,30 @@ impl Selector {
             }
         }
         Ok(Self { stated: true, requirements })
+    }
+}
+
+impl fmt::Display for Selector {
+    /// Writes it as text that [`Selector::parse`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, Requirement { key, test }) in self.requirements.iter().enumerate() {
+            if at > 0 {
+                f.write_str(", ")?;
+            }
+            match test {
+                Test::Exists => f.write_str(key)?,
+                Test::DoesNotExist => write!(f, "!{key}")?,
+                Test::In(values) => match values.as_slice() {
+                    [value] => write!(f, "{key}={value}")?,
+                    values => write!(f, "{key} in ({})", values.join(", "))?,
+                },
+                Test::NotIn(values) => match values.as_slice() {
+                    [value] => write!(f, "{key}!={value}")?,
+                    values => write!(f, "{key} notin ({})", values.join(", "))?,
+                },
+            }
+        }
+        Ok(())
     }
 }
 
@@ -121,6 +146,8 @@ fn values<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::super::{Label, Truth};
     use super::*;
 
@@ -131,6 +158,15 @@ mod tests {
             labels.iter().find(|(name, _)| *name == key).map_or(Label::Absent, |(_, value)| Label::Is(value))
         });
         assert_eq!(said, if expect { Truth::Yes } else { Truth::No }, "{text} over {labels:?}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in ["", "env=prod", "env!=prod, tier=", "env in (prod, test), !old, new", "env notin (prod, test)"] {
+            let selector = Selector::parse(text).unwrap();
+            assert_eq!(selector.to_string(), text);
+            assert_eq!(Selector::parse(&selector.to_string()), Ok(selector));
+        }
     }
 
     #[test]

@@ -21,6 +21,9 @@ use crate::yaml::emit::Tree;
 /// The most characters of a name.
 const MOST: usize = 64;
 
+/// The beginning of a key.
+const KEY: &str = "age1";
+
 /// A recipient: its key, or its key and a name.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -79,7 +82,8 @@ impl Readers {
             }
             if !is_name(name) {
                 let message = format!("{} cannot name a recipient", quoted(name));
-                let help = "Use 1 to 64 letters, digits, blanks and `-_.@+'`, a letter or digit first; not `age1…`.";
+                let help = "Use 1 to 64 letters, digits, blanks and `-_.@+'`, a letter or digit first; none that runs from right to left \
+                            or is not seen, and not `age1…` in any case.";
                 faults.add(&path, message, help);
                 continue;
             }
@@ -151,14 +155,35 @@ impl Readers {
     }
 }
 
-/// Returns true for what can name a recipient. No name has a character that steers a terminal or turns text around.
+/// Returns true for what can name a recipient. No name has a character that steers a terminal, turns text around or is not seen,
+/// and none looks like a key, which upper case is as well.
 fn is_name(text: &str) -> bool {
-    let fits = |char: char| char.is_alphanumeric() || " -_.@+'".contains(char);
+    let fits = |char: char| {
+        " -_.@+'".contains(char) || (char.is_alphanumeric() && !is_invisible(char) && !is_right_to_left(char))
+    };
+    let begins_like_a_key = text.get(..KEY.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(KEY));
     text.chars().next().is_some_and(char::is_alphanumeric)
         && !text.ends_with(' ')
         && text.chars().all(fits)
         && text.chars().count() <= MOST
-        && !text.starts_with("age1")
+        && !begins_like_a_key
+}
+
+/// Returns true for letters that have no shape: those of Unicode's `Default_Ignorable_Code_Point`.
+fn is_invisible(char: char) -> bool {
+    matches!(char, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// Returns true for what is in the blocks of scripts that run from right to left, and so would reorder the line around it.
+fn is_right_to_left(char: char) -> bool {
+    matches!(
+        char,
+        '\u{590}'..='\u{8ff}'
+            | '\u{fb1d}'..='\u{fdff}'
+            | '\u{fe70}'..='\u{feff}'
+            | '\u{10800}'..='\u{10fff}'
+            | '\u{1e800}'..='\u{1efff}'
+    )
 }
 
 #[cfg(test)]
@@ -174,6 +199,22 @@ mod tests {
             ["", " a", "a ", "a\n", "a\u{202e}b", "a\u{200b}b", "a (b)", "a, b", "age1x", "-a", &"x".repeat(MOST + 1)]
         {
             assert!(!is_name(bad), "{bad:?}");
+        }
+        for bad in [
+            "AGE1XTGP6S7DVNKL6J78C5QHJPAS67680RRFPADS7WFQAY29THQS7SCSFJS9HG",
+            "Age1x",
+            "alice\u{3164}",
+            "al\u{115f}ice",
+            "אב 1",
+            "a\u{627}",
+            "1\u{660}",
+            "a\u{1e900}",
+        ] {
+            assert!(!is_name(bad), "{bad:?}");
+        }
+        // Other scripts are as good as Latin, and only the beginning of a key is its own.
+        for good in ["Алиса", "小林", "दीपा", "page1", "agent 1"] {
+            assert!(is_name(good), "{good}");
         }
     }
 }

@@ -9,8 +9,12 @@
 //! Pouch-Compared: DIRECTORY DIRECTORY
 //! ```
 //!
-//! An entry with `?` is one of several of which at least one changed; `?` alone stands for every entry of the Secret. In a
-//! folder that `Pouch-Compared` names, all other entries of what the commit sealed again have the value of before.
+//! An entry with `?` is one of several of which at least one changed; `?` alone stands for every entry of the Secret, and
+//! `NAMESPACE/* ?` for those of every Secret of a namespace that is not named. In a folder that `Pouch-Compared` names, all other
+//! entries of what the commit sealed again have the value of before.
+//!
+//! The room is shared: a Secret with many entries is named without them, and namespaces take turns. So a tenant with many Secrets
+//! does not make unknown what became of others'.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -25,11 +29,18 @@ pub const CHANGED: &str = "Pouch-Changed";
 /// The trailer that names folders in which everything else that was sealed again has the values of before.
 pub const COMPARED: &str = "Pouch-Compared";
 
-/// The most Secrets that one commit names; the folder of one beyond them is not compared.
+/// The most Secrets that one commit names, and the most namespaces of which it says that not all are named. The folder of one
+/// beyond these is not compared.
 const MOST_SECRETS: usize = 500;
 
-/// The most bytes of the lines that name them.
+/// The most bytes of the lines that name either.
 const MOST_BYTES: usize = 64 << 10;
+
+/// The most bytes of a line with entries.
+const LONGEST: usize = 2 << 10;
+
+/// The name that stands for every Secret of a namespace.
+const REST: &str = "*";
 
 /// The most folders in one line.
 const MOST_DIRECTORIES: usize = 20;
@@ -65,7 +76,8 @@ impl Rotated {
 
     /// What became of an entry; none where that is not said.
     pub fn of(&self, directory: &Directory, secret: &str, entry: &str) -> Option<EntryChange> {
-        let named = self.secrets.get(&(directory.clone(), secret.to_string()));
+        let get = |secret: &str| self.secrets.get(&(directory.clone(), secret.to_string()));
+        let named = get(secret).or_else(|| get(&rest_of(namespace_of(secret))));
         let is_certain = named.and_then(|entries| entries.get(entry).or_else(|| entries.get(EVERY)));
         match is_certain {
             Some(true) => Some(EntryChange::Changed),
@@ -76,18 +88,34 @@ impl Rotated {
 
     /// The lines that say it, each with the name of its trailer. Of more than are written, nothing is claimed.
     pub fn trailers(&self) -> Vec<(&'static str, String)> {
-        let mut compared = self.compared.clone();
-        let (mut lines, mut bytes) = (Vec::new(), 0_usize);
+        let mut of_namespaces: BTreeMap<&str, Vec<(&Directory, String)>> = BTreeMap::new();
         for ((directory, secret), entries) in &self.secrets {
-            let entry = |(name, is_certain): (&String, &bool)| format!(" {name}{}", if *is_certain { "" } else { "?" });
-            let line = format!("{directory} {secret}{}", entries.iter().map(entry).collect::<String>());
-            bytes = bytes.saturating_add(line.len());
-            if lines.len() < MOST_SECRETS && bytes <= MOST_BYTES {
-                lines.push((CHANGED, line));
-            } else {
-                compared.remove(directory);
+            let line = line(directory, secret, entries);
+            of_namespaces.entry(namespace_of(secret)).or_default().push((directory, line));
+        }
+        let mut turns: Vec<_> = of_namespaces.into_iter().map(|(name, lines)| (name, lines.into_iter())).collect();
+        let (mut named, mut rest) = (Room::default(), BTreeSet::new());
+        while !turns.is_empty() {
+            turns.retain_mut(|(namespace, lines)| match lines.next() {
+                Some((_, line)) if named.fits(&line) => named.take(line),
+                Some((directory, _)) => {
+                    rest.insert((directory, *namespace));
+                    rest.extend(lines.map(|(directory, _)| (directory, *namespace)));
+                    false
+                }
+                None => false,
+            });
+        }
+        let (mut compared, mut of_rest) = (self.compared.clone(), Room::default());
+        for (directory, namespace) in rest {
+            let line = line(directory, &rest_of(namespace), &BTreeMap::from([(EVERY.to_string(), false)]));
+            match of_rest.fits(&line) {
+                true => _ = of_rest.take(line),
+                false => _ = compared.remove(directory),
             }
         }
+        named.lines.sort();
+        let mut lines: Vec<_> = named.lines.into_iter().chain(of_rest.lines).map(|line| (CHANGED, line)).collect();
         let compared: Vec<&str> = compared.iter().map(Directory::as_str).collect();
         lines.extend(compared.chunks(MOST_DIRECTORIES).map(|names| (COMPARED, names.join(" "))));
         lines
@@ -111,6 +139,42 @@ impl Rotated {
         }
         read
     }
+}
+
+/// Lines, as many as fit.
+#[derive(Default)]
+struct Room {
+    lines: Vec<String>,
+    bytes: usize,
+}
+
+impl Room {
+    fn fits(&self, line: &str) -> bool {
+        self.lines.len() < MOST_SECRETS && self.bytes.saturating_add(line.len()) <= MOST_BYTES
+    }
+
+    /// Takes a line that fits; always returns true.
+    fn take(&mut self, line: String) -> bool {
+        self.bytes = self.bytes.saturating_add(line.len());
+        self.lines.push(line);
+        true
+    }
+}
+
+/// The line of a Secret; of one that would be too long, every entry may have changed.
+fn line(directory: &Directory, secret: &str, entries: &BTreeMap<String, bool>) -> String {
+    let entry = |(name, is_certain): (&String, &bool)| format!(" {name}{}", if *is_certain { "" } else { "?" });
+    let whole = format!("{directory} {secret}{}", entries.iter().map(entry).collect::<String>());
+    if whole.len() > LONGEST { format!("{directory} {secret} ?") } else { whole }
+}
+
+fn namespace_of(secret: &str) -> &str {
+    secret.split_once('/').map_or(secret, |(namespace, _)| namespace)
+}
+
+/// What stands for the Secrets of a namespace that are not named.
+fn rest_of(namespace: &str) -> String {
+    format!("{namespace}/{REST}")
 }
 
 #[cfg(test)]
@@ -149,17 +213,52 @@ mod tests {
     }
 
     #[test]
-    fn of_a_folder_that_is_not_told_whole_nothing_is_the_same() {
+    fn of_a_namespace_that_is_not_told_whole_nothing_is_the_same() {
         let (eu, us) = (Directory::from("eu"), Directory::from("us"));
-        for (count, expected) in [(MOST_SECRETS, Some(EntryChange::Same)), (MOST_SECRETS + 1, None)] {
+        for (count, expected) in [(MOST_SECRETS - 1, Some(EntryChange::Same)), (MOST_SECRETS, None)] {
             let mut rotated = Rotated::default();
             (0..count).for_each(|number| rotated.entry(&us, &format!("team/{number:05}"), "key", true));
+            rotated.entry(&us, "zoo/last", "key", true);
             rotated.compare(&eu);
             rotated.compare(&us);
             let read = read_back(&rotated);
             assert_eq!(read.of(&us, "team/other", "key"), expected);
             assert_eq!(read.of(&us, "team/00000", "key"), Some(EntryChange::Changed));
+            assert_eq!(read.of(&us, "team/00000", "other"), Some(EntryChange::Same));
+            // Others lose neither what changed nor what did not.
+            assert_eq!(read.of(&us, "zoo/last", "key"), Some(EntryChange::Changed));
+            assert_eq!(read.of(&us, "zoo/other", "key"), Some(EntryChange::Same));
             assert_eq!(read.of(&eu, "team/other", "key"), Some(EntryChange::Same));
+        }
+    }
+
+    #[test]
+    fn a_secret_with_long_entries_is_named_without_them() {
+        let eu = Directory::from("eu");
+        for (count, expected) in [(7, Some(EntryChange::Same)), (300, None)] {
+            let mut rotated = Rotated::default();
+            (0..count).for_each(|number| rotated.entry(&eu, "aaa/aws", &format!("{number:0244}"), true));
+            rotated.entry(&eu, "team/aws", "key", true);
+            rotated.compare(&eu);
+            let read = read_back(&rotated);
+            assert_eq!(read.of(&eu, "aaa/aws", "other"), expected);
+            assert_eq!(read.of(&eu, "team/aws", "key"), Some(EntryChange::Changed));
+            assert_eq!(read.of(&eu, "team/aws", "other"), Some(EntryChange::Same));
+        }
+    }
+
+    #[test]
+    fn of_more_namespaces_than_fit_the_folder_is_not_compared() {
+        let (eu, us) = (Directory::from("eu"), Directory::from("us"));
+        for (namespaces, expected) in [(MOST_SECRETS, Some(EntryChange::Same)), (MOST_SECRETS * 2 + 1, None)] {
+            let mut rotated = Rotated::default();
+            (0..namespaces).for_each(|number| rotated.entry(&us, &format!("n{number:04}/aws"), "key", true));
+            rotated.compare(&eu);
+            rotated.compare(&us);
+            let read = read_back(&rotated);
+            assert_eq!(read.of(&us, "other/aws", "key"), expected);
+            assert_eq!(read.of(&us, "n0000/aws", "key"), Some(EntryChange::Changed));
+            assert_eq!(read.of(&eu, "other/aws", "key"), Some(EntryChange::Same));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Names in such a list are anybody's text. So namespaces that exist are named first, what can be the name of none is only
 //! counted, and the list is short enough for the object to stand behind it in any view.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -48,8 +48,8 @@ impl fmt::Display for Privilege {
 pub(super) struct Privileges<'i, 'a> {
     input: &'i Input<'a>,
     pack: &'i Pack,
-    /// The names of the Secrets and identities that are published and stay, each with those that claim it.
-    standing: OnceCell<BTreeSet<(Claimant, Name)>>,
+    /// The names of the Secrets and identities that are published and stay, by those that claim them before or after.
+    standing: OnceCell<BTreeMap<Claimant, BTreeSet<Name>>>,
     /// The namespaces that are known to exist.
     existing: OnceCell<BTreeSet<Namespace>>,
 }
@@ -69,17 +69,14 @@ impl<'i, 'a> Privileges<'i, 'a> {
 
     /// What a new identity gives that leads to what is published already: then another name opens what is there.
     pub(super) fn added(&self, key: &ObjectKey, text: &[u8], claimants: &[Claimant]) -> Vec<Privilege> {
-        let Some(tenancy) = self.tenancy(key) else { return Vec::new() };
-        let after = document(text).filter(|after| self.leads_to_what_stays(after, claimants));
-        after.map(|after| self.between(tenancy, key, [None, Some(&after)])).unwrap_or_default()
+        let after = || document(text);
+        self.where_it_leads_to_what_stays(key, claimants, after, |after| [None, Some(after)])
     }
 
     /// What an identity takes along that is withdrawn, where what it led to stays.
     pub(super) fn withdrawn(&self, key: &ObjectKey, claimants: &[Claimant]) -> Vec<Privilege> {
-        let Some(tenancy) = self.tenancy(key) else { return Vec::new() };
-        let before = self.input.published.document(key);
-        let before = before.filter(|before| self.leads_to_what_stays(before, claimants));
-        before.map(|before| self.between(tenancy, key, [Some(&before), None])).unwrap_or_default()
+        let before = || self.input.published.document(key);
+        self.where_it_leads_to_what_stays(key, claimants, before, |before| [Some(before), None])
     }
 
     /// The form in which objects of a kind say which namespaces may use them, if they do.
@@ -87,22 +84,35 @@ impl<'i, 'a> Privileges<'i, 'a> {
         tenancy_of(self.input.terms.world.fleet, &key.kind).filter(|tenancy| tenancy.form().is_some())
     }
 
-    /// Returns true if an identity names a Secret, or an identity, that one of its claimants has there before and after.
-    fn leads_to_what_stays(&self, identity: &Node, claimants: &[Claimant]) -> bool {
+    /// The changes to or from no identity, if the one that there is names a Secret or an identity that stays for one of its
+    /// claimants.
+    fn where_it_leads_to_what_stays(
+        &self,
+        key: &ObjectKey,
+        claimants: &[Claimant],
+        identity: impl FnOnce() -> Option<Node>,
+        both: impl FnOnce(&Node) -> [Option<&Node>; 2],
+    ) -> Vec<Privilege> {
+        let Some(tenancy) = self.tenancy(key) else { return Vec::new() };
         let standing = self.standing.get_or_init(|| self.standing());
-        let named: Vec<Name> =
-            identity.at(&["spec"]).map(Node::texts).unwrap_or_default().into_iter().map(Name::from).collect();
-        let pairs =
-            claimants.iter().flat_map(|claimant| named.iter().map(move |name| (claimant.clone(), name.clone())));
-        pairs.into_iter().any(|pair| standing.contains(&pair))
+        let stays: Vec<&BTreeSet<Name>> = claimants.iter().filter_map(|claimant| standing.get(claimant)).collect();
+        if stays.is_empty() {
+            return Vec::new();
+        }
+        let Some(identity) = identity() else { return Vec::new() };
+        let texts = identity.at(&["spec"]).map(Node::texts).unwrap_or_default();
+        let leads = texts.into_iter().map(Name::from).any(|name| stays.iter().any(|names| names.contains(&name)));
+        if leads { self.between(tenancy, key, both(&identity)) } else { Vec::new() }
     }
 
-    fn standing(&self) -> BTreeSet<(Claimant, Name)> {
-        let mut standing = BTreeSet::new();
+    fn standing(&self) -> BTreeMap<Claimant, BTreeSet<Name>> {
+        let mut standing: BTreeMap<Claimant, BTreeSet<Name>> = BTreeMap::new();
         let is_meant = |key: &ObjectKey| key.kind.is_secret() || self.tenancy(key).is_some();
         for (key, packed) in self.pack.objects.iter().filter(|(key, _)| is_meant(key)) {
             let Some(object) = self.input.published.object(key) else { continue };
-            let mut add = |needed_by: &NeededBy| _ = standing.insert((needed_by.by.clone(), key.name.clone()));
+            let mut add = |needed_by: &NeededBy| {
+                _ = standing.entry(needed_by.by.clone()).or_default().insert(key.name.clone());
+            };
             object.needed_by.iter().for_each(&mut add);
             if let Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. } = packed {
                 needed_by.iter().for_each(add);

@@ -1,7 +1,7 @@
 //! Privileges: which namespaces may use an identity from now on, and which may no longer. A line in a list decides who holds
 //! a key, so it is told as what it means, and apart from other fields.
 //!
-//! Names in such a list are anybody's text. So namespaces that exist are named first, what can be the name of none is only
+//! Names in such a list are anybody's text. So namespaces that exist are named first, what cannot name one is only
 //! counted, and the list is short enough for the object to stand behind it in any view.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::admission::tenancy_of;
 use crate::capi::tenancy::{Admits, Tenancy};
 use crate::capi::{admits, admits_the_rest, listed};
 use crate::layout::manifest::NeededBy;
-use crate::listing::{cut, few_that_fit};
+use crate::listing::{counted, cut, few_that_fit};
 use crate::name::{Claimant, Name, Namespace, ObjectKey, is_dns_label};
 use crate::node::Node;
 use crate::selector::Selector;
@@ -183,8 +183,7 @@ impl<'i, 'a> Privileges<'i, 'a> {
         named.sort_by_key(|namespace| !exists(namespace));
         let few = few_that_fit(&named, named.len(), MOST);
         let unnamed = unnamed.len();
-        let no_names =
-            format!("{unnamed} that {} of a namespace", if unnamed == 1 { "is no name" } else { "are no names" });
+        let no_names = format!("{} that cannot name a namespace", counted(unnamed, "text", "texts"));
         match (named.len(), unnamed) {
             (0, 0) => None,
             (0, _) => Some(no_names),

@@ -408,10 +408,7 @@ mod tests {
     #[test]
     fn a_source_with_a_mistyped_document_was_read_all_the_same() {
         for (code, says) in [
-            (
-                Code::Mistyped,
-                "Credential team-a/c keeps what it has, because a document in source s is mistyped: team-a/c",
-            ),
+            (Code::Mistyped, "Credential team-a/c keeps what it has, because a document in source s is mistyped"),
             (
                 Code::UnparsableDocument,
                 "Credential team-a/c keeps what it has, because source s was not read completely",

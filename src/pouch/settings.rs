@@ -18,5 +18,5 @@ pub use self::config::{Settings, load, load_edited};
 pub use self::file::read_text;
 pub use self::identities::{Given, given};
 pub use self::keys::{all_identities, identities, reuse_keys, reuse_keys_at_hand, source_identities};
-pub use self::opened::{Opened, recipients_called, region_called};
+pub use self::opened::{AtRevision, Opened, recipients_called, region_called};
 pub use self::problem::{Problem, SettingsError};

@@ -5,13 +5,29 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use serde_json::Value;
+
 use super::summary::{PrivilegeRecord, Summary};
-use crate::config::{Fleet, Globs, GrantRegions, Granted, Grantee, RegionConfig, Source};
+use crate::config::{Fleet, Globs, GrantRegions, Granted, Grantee, RegionConfig, Source, show};
+use crate::json;
 use crate::listing::few;
 use crate::name::{GroupKind, Region, SourceName};
 
 /// The most names that are told of what is given or taken at once.
 const MOST: usize = 5;
+
+/// The number of fields that are told one by one, beside those that have words of their own.
+const MOST_FIELDS: usize = 20;
+
+/// The number of characters of a field, or of what it says, that are shown.
+const MOST_CHARACTERS: usize = 80;
+
+fn cut(text: &str) -> String {
+    match text.chars().count() > MOST_CHARACTERS {
+        true => text.chars().take(MOST_CHARACTERS).chain(['…']).collect(),
+        false => text.to_string(),
+    }
+}
 
 /// The privileges that a configuration gives and another one, before it, did not, and the other way round; those that are
 /// given come first.
@@ -32,6 +48,7 @@ pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
         |kinds| format!("objects of kind {kinds} may now be published"),
         |kinds| format!("objects of kind {kinds} may no longer be published"),
     );
+    changes.of_fields([before, after].map(fields));
     changes.0.sort_by(|one, other| (!one.opens, &one.words).cmp(&(!other.opens, &other.words)));
     changes.0
 }
@@ -55,6 +72,62 @@ pub fn of_plan(summary: &Summary) -> Vec<PrivilegeRecord> {
     // Stable: within each half, the configuration's stay first.
     all.sort_by_key(|privilege| !privilege.opens);
     all
+}
+
+/// Fields by their paths, with what they say.
+type AllFields = BTreeMap<Vec<String>, String>;
+
+/// The fields that begin with a path.
+fn below<'f>(all: &'f AllFields, start: &'f [String]) -> impl Iterator<Item = &'f Vec<String>> {
+    all.range(start.to_vec()..).map(|(path, _)| path).take_while(move |path| path.starts_with(start))
+}
+
+/// The fields of a configuration, with their values as one line; of lists, each item by its name, its text or its number.
+fn fields(fleet: &Fleet) -> AllFields {
+    let mut all = BTreeMap::new();
+    collect(&mut all, &mut Vec::new(), &json::value(&show::tree(fleet)));
+    all
+}
+
+fn collect(all: &mut AllFields, at: &mut Vec<String>, value: &Value) {
+    let parts: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(items) => {
+            let name = |(number, item): (usize, &Value)| match (item, item.get("name")) {
+                (Value::String(text), _) | (_, Some(Value::String(text))) => text.clone(),
+                _ => number.to_string(),
+            };
+            items.iter().enumerate().map(|(number, item)| (name((number, item)), item)).collect()
+        }
+        Value::String(text) => {
+            all.insert(at.clone(), text.clone());
+            return;
+        }
+        other => {
+            all.insert(at.clone(), other.to_string());
+            return;
+        }
+    };
+    for (key, value) in parts {
+        at.push(key);
+        collect(all, at, value);
+        let _ = at.pop();
+    }
+}
+
+/// Returns true for a field that is told in words of its own.
+fn is_worded(path: &[String]) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    matches!(
+        &*path,
+        ["grants", ..]
+            | ["sources", _, "provides" | "overrides", ..]
+            | ["regions", _, "namespaces", "allowed", ..]
+            | ["regions", _, "syncRules" | "resourceSets" | "templates", ..]
+            | ["regions", _, "clusters", _]
+            | ["regions", _, "clusters", _, "name"]
+            | ["kinds", _, "kind" | "group"]
+    )
 }
 
 fn source<'f>(fleet: &'f Fleet, name: &SourceName) -> Option<&'f Source> {
@@ -138,6 +211,47 @@ impl Changes {
         }
     }
 
+    /// Adds what else changes, field by field: what that opens, whoever reads it has to tell.
+    fn of_fields(&mut self, [before, after]: [AllFields; 2]) {
+        let paths: BTreeSet<&Vec<String>> = before.keys().chain(after.keys()).filter(|path| !is_worded(path)).collect();
+        let changed: Vec<&Vec<String>> =
+            paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).collect();
+        // What is there as a whole now, or is gone, is one change.
+        let is_below = |all: &AllFields, start: &[String]| below(all, start).next().is_some();
+        let mut told: BTreeSet<Vec<String>> = BTreeSet::new();
+        let mut lines = Vec::new();
+        for path in changed {
+            let (was, is) = (before.get(path), after.get(path));
+            let whole = (1..=path.len()).filter_map(|length| path.get(..length)).find(|start| {
+                (was.is_none() && !is_below(&before, start)) || (is.is_none() && !is_below(&after, start))
+            });
+            // Of one field alone, its value is told.
+            let several = |start: &&[String]| [&before, &after].iter().any(|all| below(all, start).nth(1).is_some());
+            let start = whole.filter(several).unwrap_or(path);
+            if !told.insert(start.to_vec()) {
+                continue;
+            }
+            let field = cut(&start.join("."));
+            lines.push(match (was, is) {
+                (Some(was), Some(is)) => format!("the configuration changes {field} from {} to {}", cut(was), cut(is)),
+                (None, Some(is)) if start.len() == path.len() => {
+                    format!("the configuration now has {field}: {}", cut(is))
+                }
+                (None, _) => format!("the configuration now has {field}"),
+                (Some(was), None) if start.len() == path.len() => {
+                    format!("the configuration has {field} no more, which was {}", cut(was))
+                }
+                (Some(_), None) => format!("the configuration has {field} no more"),
+            });
+        }
+        let more = lines.len().saturating_sub(MOST_FIELDS);
+        lines.truncate(MOST_FIELDS);
+        lines.into_iter().for_each(|line| self.add(true, line));
+        if more > 0 {
+            self.add(true, format!("the configuration changes {more} more fields"));
+        }
+    }
+
     fn of_source(&mut self, name: &SourceName, [before, after]: [Option<&Source>; 2]) {
         let globs = |of: Option<&Source>| of.map(|source| patterns(&source.provides.namespaces)).unwrap_or_default();
         self.of_names(
@@ -148,8 +262,8 @@ impl Changes {
         let objects = |of: Option<&Source>| {
             let objects = of.into_iter().flat_map(|source| &source.provides.objects);
             let shown = objects.map(|it| match &it.namespace {
-                Some(namespace) => format!("{} {namespace}/{}", it.kind.kind, it.glob()),
-                None => format!("{} {}", it.kind.kind, it.glob()),
+                Some(namespace) => format!("{} {namespace}/{}", it.kind.qualified(), it.glob()),
+                None => format!("{} {}", it.kind.qualified(), it.glob()),
             });
             shown.collect::<BTreeSet<String>>()
         };
@@ -265,5 +379,48 @@ mod tests {
                 "- region eu no longer takes ResourceSyncRules x",
             ],
         );
+    }
+
+    /// What has no words of its own is told field by field, so that the list is never silent.
+    #[test]
+    fn every_other_field_that_changes_is_told() {
+        let of = |says: &str| format!("{{regions: {{eu: {{}}}}, {says}}}");
+        check(
+            &of("sources: [{name: t, directory: {path: m}}]"),
+            &of("sources: [{name: t, directory: {path: elsewhere}}], systemNamespace: team-a"),
+            &[
+                "+ the configuration changes sources.t.directory.path from m to elsewhere",
+                "+ the configuration changes systemNamespace from kcm-system to team-a",
+            ],
+        );
+        let kind = |allowed: &str| {
+            of(&format!(
+                "kinds: [{{group: x.example.com, kind: Own, scope: Namespaced, allowedNamespaces: {allowed}}}]"
+            ))
+        };
+        let told = between(&fleet(&yaml(&kind("none"))), &fleet(&yaml(&kind("aws"))));
+        assert!(told.len() == 1 && told[0].words.ends_with("allowedNamespaces from none to aws"), "{told:?}");
+        let eu = |says: &str| format!("{{regions: {{eu: {{namespaces: {{allowed: [a], {says}}}}}}}}}");
+        check(
+            &eu("labels: {}"),
+            &eu("labels: {x: {cloud: 'yes'}}"),
+            &["+ the configuration now has regions.eu.namespaces.labels.x.cloud: yes"],
+        );
+        let taken = |name: &str| {
+            let identity = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereClusterIdentity, name: ";
+            format!("{{regions: {{eu: {{clusters: [{{name: b/*, identityRef: {{{identity}{name}}}}}]}}}}}}")
+        };
+        check(
+            &taken("dev"),
+            &taken("prod"),
+            &["+ the configuration changes regions.eu.clusters.b/*.identityRef.name from dev to prod"],
+        );
+        // Many changes are a few lines and a number.
+        let many = |says: &str| {
+            let labels: Vec<String> = (0..50).map(|it| format!("n{it}: {{a: {says}}}")).collect();
+            eu(&format!("labels: {{{}}}", labels.join(", ")))
+        };
+        let told = between(&fleet(&yaml(&many("x"))), &fleet(&yaml(&many("w"))));
+        assert_eq!((told.len(), told[0].words.as_str()), (21, "the configuration changes 30 more fields"));
     }
 }

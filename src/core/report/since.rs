@@ -23,10 +23,10 @@ pub struct Since {
 }
 
 impl Since {
-    /// Holds all findings of a run against a base.
-    pub fn of(base: String, baseline: &Baseline, checked: &[Checked<'_>]) -> Self {
+    /// Holds all findings of a run against a base. What is silenced is not cured by that.
+    pub fn of(base: String, baseline: &Baseline, checked: &[Checked<'_>], silenced: &[Checked<'_>]) -> Self {
         let known = checked.iter().map(|checked| baseline.knows(checked)).collect();
-        let cured = baseline.cured(checked).into_iter().map(String::from).collect();
+        let cured = baseline.cured(checked.iter().chain(silenced)).into_iter().map(String::from).collect();
         Self { base, unknown: None, known, cured, privileges: Vec::new() }
     }
 

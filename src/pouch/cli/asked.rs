@@ -61,6 +61,11 @@ impl Asked {
         Self { look: look.clone(), ..self }
     }
 
+    /// Returns true if the configuration is another one than that beside what is looked at, which may be a proposal.
+    pub fn judges_a_proposal(&self) -> bool {
+        self.look.config_from.is_some()
+    }
+
     /// Reads the configuration.
     pub fn open(&self, session: &Session) -> Result<Opened, Failure> {
         let mut opened = Opened::open_from(session, self.look.config_from.as_deref())?;

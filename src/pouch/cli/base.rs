@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pouch_core::config::{Source, SourcePlace};
-use pouch_core::finding::{Finding, Severity};
+use pouch_core::config::{Fleet, Source, SourcePlace};
+use pouch_core::finding::{Cause, Class, Finding, Severity};
 use pouch_core::listing::counted;
 use pouch_core::name::SourceName;
 use pouch_core::report::check::baseline::Baseline;
@@ -17,17 +17,20 @@ use pouch_core::report::summary::PrivilegeRecord;
 
 use super::asked::Asked;
 use crate::error::{Failure, said};
+use crate::run::Report;
 use crate::run::publish::First;
 use crate::run::told;
+use crate::scratch::Scratch;
 use crate::session::Session;
-use crate::settings::Opened;
+use crate::settings::{AtRevision, Opened};
 use crate::shelf::output::Output;
 use crate::ui::Ui;
 
 /// Flags of commands that tell which findings are new.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct BaseArgs {
-    /// Tell what is new since this branch or commit: the configuration and its directories are judged as they are there
+    /// Tell what is new since this branch or commit: the configuration, its directories and the folder of bundles are judged
+    /// as they are there. The configuration there is trusted as yours is, unless --config-from names another one
     #[arg(long, value_name = "REV", conflicts_with = "baseline")]
     pub base: Option<String>,
     /// Tell what is new since this file, which `pouch check --write-baseline` has written
@@ -59,11 +62,14 @@ pub enum Base {
 }
 
 impl Base {
-    /// Holds findings against it.
-    pub fn held_against(&self, findings: &[Finding], places: &Places) -> Since {
+    /// Holds what a run found against it.
+    pub fn held_against(&self, report: &Report, places: &Places) -> Since {
         match self {
             Self::Known { name, baseline, privileges } => {
-                let since = Since::of(name.clone(), baseline, &checked(findings, &places.checkout()));
+                let silenced: Vec<Finding> = report.silenced.iter().map(|silenced| silenced.finding.clone()).collect();
+                let [found, silenced] =
+                    [&report.findings, &silenced].map(|findings| checked(findings, &places.checkout()));
+                let since = Since::of(name.clone(), baseline, &found, &silenced);
                 Since { privileges: privileges.clone(), ..since }
             }
             Self::Unknown { name, why } => Since::unknown(name.clone(), why.clone()),
@@ -76,9 +82,9 @@ impl Base {
     }
 
     /// How many of its findings are none of these any more.
-    pub fn cured(&self, checked: &[Checked<'_>]) -> usize {
+    pub fn cured<'c>(&self, found: impl IntoIterator<Item = &'c Checked<'c>>) -> usize {
         match self {
-            Self::Known { baseline, .. } => baseline.cured(checked).len(),
+            Self::Known { baseline, .. } => baseline.cured(found).len(),
             Self::Unknown { .. } => 0,
         }
     }
@@ -121,10 +127,18 @@ impl BaseArgs {
         }
         let name = revision.clone();
         Ok(Some(match found_at(session, opened, (asked, least), revision) {
-            Ok(Judged { findings, opened: base }) => {
+            Ok(Judged { findings, opened: base, written, shared }) => {
+                for source in &shared {
+                    session.ui.note(&format!(
+                        "source {source} is in no commit of this repository: what is found of it is told as new"
+                    ));
+                }
                 let places = Places::of(session, &base);
                 let baseline = Baseline::of(&checked(&findings, &places.checkout()));
-                let privileges = between(&base.settings.fleet, &opened.settings.fleet);
+                let privileges = match asked.judges_a_proposal() {
+                    true => proposed(session, &written),
+                    false => between(&written, &opened.settings.fleet),
+                };
                 Base::Known { name, baseline, privileges }
             }
             Err(failure) => {
@@ -133,6 +147,21 @@ impl BaseArgs {
                 Base::Unknown { name, why }
             }
         }))
+    }
+}
+
+/// The privileges that the configuration of the work tree gives and takes beside the one by which all is judged. It is read,
+/// and nothing that it names is.
+fn proposed(session: &Session, trusted: &Fleet) -> Vec<PrivilegeRecord> {
+    match Opened::open(&session.quiet()) {
+        Ok(proposed) => between(trusted, &proposed.settings.fleet),
+        Err(failure) => {
+            session.ui.warn(&format!(
+                "which privileges the configuration of the work tree gives is not told, as it cannot be read: {}",
+                failure.message
+            ));
+            Vec::new()
+        }
     }
 }
 
@@ -147,10 +176,14 @@ struct Judged {
     findings: Vec<Finding>,
     /// Its configuration.
     opened: Opened,
+    /// The same as it is written.
+    written: Fleet,
+    /// The sources that were read as they stand now. Nothing that is found of them counts as found in the commit.
+    shared: BTreeSet<SourceName>,
 }
 
-/// Everything that is found where the configuration, and the directories that it names, are as a commit has them. What is
-/// published is the same.
+/// Everything that is found where the configuration, the directories that it names and the folder of bundles are as a commit
+/// has them. With `--config-from`, that configuration judges both: of the commit's own, nothing is opened.
 fn found_at(
     session: &Session,
     opened: &Opened,
@@ -159,20 +192,38 @@ fn found_at(
 ) -> Result<Judged, Failure> {
     // What is said of the base is no news.
     let session = &session.quiet();
-    let mut base = Opened::open_at(session, revision, BASE)?;
+    let judged_by = asked.judges_a_proposal().then_some(opened);
+    let AtRevision { opened: mut base, written, commit, shared } = Opened::open_at(session, revision, BASE, judged_by)?;
     if let Some(source) = stdin_of(&base) {
         return Err(Failure::usage(format!("there, source {source} is standard input"), ""));
     }
-    base.settings.fleet.output = opened.settings.fleet.output.clone();
     base.settings.fleet.reuse_key = opened.settings.fleet.reuse_key.clone();
+    // What a change switches off is not cured by that, and what it calls an error was one before.
+    base.settings.fleet.severities = opened.settings.fleet.severities.clone();
     let prepared = asked.prepared(session, &base, vec![base.output()])?.informing(least == Severity::Info);
     let mut findings = match &base.settings.fleet.output.git {
         Some(_) => prepared.look_at_branches(&Output::of(&base)?, (First::Unsaid, false), None)?.report.findings,
-        None => prepared.look_at(&base.output(), None)?.0.findings,
+        None => {
+            let folder = Scratch::new()?;
+            match commit.export(&base.output(), folder.path())? {
+                true => prepared.look_at(folder.path(), None)?.0.findings,
+                // A folder in no commit is the proposal's too: what was done to it there is new.
+                false => {
+                    let mut findings = prepared.look_at(&base.output(), None)?.0.findings;
+                    findings.retain(|finding| !matches!(finding.code.class(), Class::Held | Class::Fault));
+                    findings
+                }
+            }
+        }
     };
-    findings.retain(|finding| finding.severity >= least);
+    let is_shared = |finding: &Finding| {
+        let at = finding.origin.as_ref().map(|origin| &origin.source);
+        let because = finding.because.as_ref().and_then(Cause::source);
+        at.map(|source| source.as_str()).into_iter().chain(because).any(|name| shared.iter().any(|it| *it == *name))
+    };
+    findings.retain(|finding| finding.severity >= least && !is_shared(finding));
     drop(prepared);
-    Ok(Judged { findings, opened: base })
+    Ok(Judged { findings, opened: base, written, shared })
 }
 
 /// The places by which findings are known again.

@@ -151,7 +151,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         return Ok(Ended::Done);
     }
     let total = all.len();
-    let cured = base.as_ref().map_or(0, |base| base.cured(&all));
+    let cured = base.as_ref().map_or(0, |base| base.cured(all.iter().chain(&hidden)));
     let is_new = |checked: &Checked<'_>| !base.as_ref().is_some_and(|base| base.knows(checked));
     let new: Vec<Checked<'_>> = all.into_iter().filter(is_new).collect();
     if let Some(base) = &base {

@@ -166,7 +166,7 @@ fn finish(
 ) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     places.report.done_by = (name == NAME).then_some(done_by);
-    let since = base.map(|base| base.held_against(&places.report.findings, &base::Places::of(session, opened)));
+    let since = base.map(|base| base.held_against(&places.report, &base::Places::of(session, opened)));
     places.report.since = since;
     let mut answer = std::mem::take(&mut places.report.explained);
     answer.settle();

@@ -10,7 +10,7 @@ use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
 use pouch_core::region::change::Action;
 use pouch_core::report::document::{Document, Text, Tone};
-use pouch_core::report::escape_json;
+
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
 use pouch_core::report::shell;
@@ -18,6 +18,7 @@ use pouch_core::report::since::Since;
 use pouch_core::report::summary::{
     self, About, ChangeRecord, FindingRecord, Outcome, PrivilegeRecord, SilencedRecord, Summary,
 };
+use pouch_core::report::{escape, escape_json};
 use pouch_core::stamp::SourceStamp;
 
 use super::{Report, SharedChange, metrics};
@@ -214,7 +215,8 @@ fn tell_since(session: &Session, findings: &[Finding], since: &Since) {
         ui.note(&format!("nothing is found that {base} has not"));
     }
     for line in cured.iter().take(CURED) {
-        ui.note(&format!("cured since {base}: {line}"));
+        // A baseline is a file that others may write.
+        ui.note(&format!("cured since {base}: {}", escape(line)));
     }
     if let more @ 1.. = cured.len().saturating_sub(CURED) {
         ui.note(&format!("{} cured since {base}", counted(more, "more finding is", "more findings are")));

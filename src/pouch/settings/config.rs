@@ -19,7 +19,7 @@ use super::revision::From;
 use crate::ambient::Ambient;
 
 /// The configuration of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The fleet that it describes.
     pub fleet: Fleet,

@@ -1,10 +1,11 @@
 //! The configuration of a command, opened.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Fleet, RegionConfig, SourcePlace};
 use pouch_core::listing::few;
-use pouch_core::name::Region;
+use pouch_core::name::{Region, SourceName};
 use pouch_core::nearest::did_you_mean;
 use pouch_core::recipient::{Recipient, RecipientError};
 use pouch_core::reuse::KeyRing;
@@ -27,6 +28,18 @@ pub struct Opened {
     pub typed: PathBuf,
 }
 
+/// The configuration, opened, of which everything stands as it was in a commit.
+pub struct AtRevision {
+    /// The configuration.
+    pub opened: Opened,
+    /// As it is written: its sources where it says that they are.
+    pub written: Fleet,
+    /// The commit.
+    pub commit: Box<Revision>,
+    /// The sources that are read as they stand now: directories in no commit.
+    pub shared: BTreeSet<SourceName>,
+}
+
 impl Opened {
     /// Reads the configuration that the global flags name.
     pub fn open(session: &Session) -> Result<Self, Failure> {
@@ -42,18 +55,38 @@ impl Opened {
         Self::open_by(session, &from)
     }
 
-    /// The same with the directories that it names, as a revision of the repository around it has all of them.
-    pub fn open_at(session: &Session, revision: &str, flag: &str) -> Result<Self, Failure> {
-        let from = From::Revision(Box::new(Self::revision(session, revision, flag)?));
-        let mut opened = Self::open_by(session, &from)?;
-        let (From::Revision(commit), outputs) = (&from, [opened.output()]) else { return Ok(opened) };
+    /// The same as a revision has it, with its directories, and what it reads of the repository itself, as they are there;
+    /// `judged_by` is the configuration instead of the revision's own, if one is trusted alone.
+    pub fn open_at(
+        session: &Session,
+        revision: &str,
+        flag: &str,
+        judged_by: Option<&Self>,
+    ) -> Result<AtRevision, Failure> {
+        let revision = Box::new(Self::revision(session, revision, flag)?);
+        let from = From::Revision(revision);
+        let mut opened = match judged_by {
+            Some(Self { settings, typed }) => Self { settings: settings.clone(), typed: typed.clone() },
+            None => Self::open_by(session, &from)?,
+        };
+        let From::Revision(commit) = from else { return Err(Failure::bug("what was opened is a commit")) };
+        let (outputs, base) = ([opened.output()], opened.settings.base.clone());
+        let written = opened.settings.fleet.clone();
+        let mut shared = BTreeSet::new();
         for source in &mut opened.settings.fleet.sources {
-            if let SourcePlace::Directory { path, content } = &source.place {
-                let place = commit.place(&opened.settings.base.join(path), content.clone(), path, &outputs);
-                source.place = place.unwrap_or_else(|| source.place.clone());
-            }
+            let place = match &source.place {
+                SourcePlace::Directory { path, content } => {
+                    let place = commit.place(&base.join(path), content.clone(), path, &outputs);
+                    if place.is_none() {
+                        shared.insert(source.name.clone());
+                    }
+                    place
+                }
+                place => commit.own_place(&base, place),
+            };
+            source.place = place.unwrap_or_else(|| source.place.clone());
         }
-        Ok(opened)
+        Ok(AtRevision { opened, written, commit, shared })
     }
 
     fn revision(session: &Session, revision: &str, flag: &str) -> Result<Revision, Failure> {

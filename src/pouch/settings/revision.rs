@@ -1,12 +1,15 @@
 //! The configuration as a commit has it: beside a pull request, what stands in the work tree is somebody else's proposal.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use pouch_core::config::{AsCommitted, Content, SourceGitLimits, SourcePlace};
+use pouch_core::layout::form::MOST_BYTES;
 
 use super::file::FileFault;
-use crate::error::Failure;
+use crate::error::{Failure, said};
+use crate::git::is_commit_id;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 
 /// Where the files of a configuration are read from.
@@ -86,6 +89,72 @@ impl Revision {
         })
     }
 
+    /// The place of what a `git` source reads of this very repository, in the commit; none of another repository, and of a commit
+    /// that the source names itself.
+    pub fn own_place(&self, base: &Path, place: &SourcePlace) -> Option<SourcePlace> {
+        let SourcePlace::Git { repository, reference, path, content, limits, directory: None } = place else {
+            return None;
+        };
+        let whole = by_the_letter(&base.join(repository));
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let is_own = [&self.top, &self.top.join(GIT)].iter().any(|own| **own == whole || real(own) == real(&whole));
+        if is_commit_id(reference) || !is_own || real(&whole).is_none() {
+            return None;
+        }
+        Some(SourcePlace::Git {
+            repository: self.top.to_str()?.to_owned(),
+            reference: self.commit.to_string(),
+            path: path.clone(),
+            content: content.clone(),
+            limits: *limits,
+            directory: None,
+        })
+    }
+
+    /// Writes a folder of the commit into an empty one; false for what is not in the repository. Where a link leads is not
+    /// written: nobody follows it.
+    ///
+    /// # Errors
+    /// Where something of it cannot be read or written, or has a name that no folder takes.
+    pub fn export(&self, whole: &Path, into: &Path) -> Result<bool, Failure> {
+        let Some(path) = self.within(whole) else { return Ok(false) };
+        let failed = |error: ObjectsError| {
+            Failure::failed(format!("{} of commit {}: {error}", whole.display(), self.called), error.help())
+        };
+        match self.store.at(self.commit, &path) {
+            Ok(entry) if entry.kind == Kind::Folder => self.export_folder(entry.id, into).map_err(failed)?,
+            Ok(_) => return Err(failed(ObjectsError::Other(String::from("it is no folder")))),
+            Err(ObjectsError::NoPath(_)) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(true)
+    }
+
+    fn export_folder(&self, folder: Id, into: &Path) -> Result<(), ObjectsError> {
+        let unwritten = |error: io::Error| ObjectsError::Other(format!("it cannot be written: {}", said(&error)));
+        for (name, kind, id) in self.store.folder(folder)? {
+            let mut parts = Path::new(&name).components();
+            if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+                return Err(ObjectsError::Other(String::from("a name in it is that of no file")));
+            }
+            let path = into.join(&name);
+            match kind {
+                // What is there already has the same name in another case.
+                Kind::Folder => {
+                    fs::create_dir(&path).map_err(unwritten)?;
+                    self.export_folder(id, &path)?;
+                }
+                Kind::File => {
+                    let mut file = File::create_new(&path).map_err(unwritten)?;
+                    file.write_all(&self.store.blob(id, MOST_BYTES)?).map_err(unwritten)?;
+                }
+                Kind::Link => link(&path).map_err(unwritten)?,
+                Kind::Submodule => {}
+            }
+        }
+        Ok(())
+    }
+
     /// A path as the commit has it; none for what is not in the repository. Links in the work tree are not followed: who
     /// makes one would say which file of the commit is read.
     fn within(&self, path: &Path) -> Option<String> {
@@ -94,6 +163,18 @@ impl Revision {
         let names: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
         Some(names?.join("/"))
     }
+}
+
+/// Makes a link that leads nowhere.
+#[cfg(unix)]
+fn link(path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink("nowhere", path)
+}
+
+/// The same where there are none: what stands there is no file of a bundle either.
+#[cfg(not(unix))]
+fn link(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 /// What a repository is called in its work tree.

@@ -42,7 +42,8 @@ impl Baseline {
 
     /// Whether this is a baseline, in a format that is known here.
     pub fn is_known(&self) -> bool {
-        self.kind == KIND && self.api_version == API_VERSION
+        let is_print = |print: &String| print.len() == 64 && print.bytes().all(|byte| byte.is_ascii_hexdigit());
+        self.kind == KIND && self.api_version == API_VERSION && self.findings.keys().all(is_print)
     }
 
     /// Whether a finding is known.
@@ -51,8 +52,8 @@ impl Baseline {
     }
 
     /// What is said of those of its findings that are none of these any more, sorted.
-    pub fn cured(&self, checked: &[Checked<'_>]) -> Vec<&str> {
-        let found: BTreeSet<&String> = checked.iter().flat_map(Checked::fingerprints).collect();
+    pub fn cured<'c>(&self, checked: impl IntoIterator<Item = &'c Checked<'c>>) -> Vec<&str> {
+        let found: BTreeSet<&String> = checked.into_iter().flat_map(Checked::fingerprints).collect();
         let cured = self.findings.iter().filter(|(known, _)| !found.contains(known));
         let mut cured: Vec<&str> = cured.map(|(_, about)| about.as_str()).collect();
         cured.sort_unstable();

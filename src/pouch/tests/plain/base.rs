@@ -168,7 +168,7 @@ fn a_privilege_that_the_configuration_gives_is_told_in_every_format() {
     fleet.edit("deploy/pouch.yaml", grant, "");
     run(&fleet, &["plan", "--base", "HEAD"]).ends(0).says("closed since HEAD: namespace eu-team may no longer use");
     let told = run(&fleet, &["plan", "--base", "HEAD", "--config-from", "HEAD"]).ends(0);
-    assert!(!told.stderr.contains("since HEAD: namespace"), "{}", told.stderr);
+    told.says("closed since HEAD: namespace eu-team may no longer use");
 }
 
 /// Bundles below a source's own folder are no part of it, at whatever commit.
@@ -234,4 +234,150 @@ fn a_base_that_cannot_be_judged_hides_nothing() {
         .ends(64)
         .says("source manifests is standard input")
         .says("--baseline FILE");
+}
+
+/// What a change does to the folder of bundles is new, also where that folder stands in the repository.
+#[test]
+fn what_a_change_does_to_the_bundles_is_new() {
+    let fleet = changed();
+    git(&fleet, &["checkout", "--quiet", "."]);
+    let check = |arguments: &[&str]| run(&fleet, &[&["check"], arguments].concat());
+    // What is there in the commit too is old.
+    check(&["--base", "main"]).ends(0);
+    let foreign = "deploy/bundles/regions/eu/core/secrets/eu-team/evil.yaml";
+    let evil = "{apiVersion: v1, kind: Secret, metadata: {name: evil, namespace: eu-team}, stringData: {a: b}}\n";
+    fleet.write(foreign, evil);
+    let told = check(&["--base", "main"]).ends(7);
+    assert!(told.stdout.contains("error[foreign-file]"), "{told:?}");
+    let markdown = run(&fleet, &["plan", "--base", "main", "-o", "markdown"]).stdout;
+    assert!(!markdown.contains("Nothing is found that `main` has not"), "{markdown}");
+    // So it is where the configuration of the base judges, as in CI.
+    check(&["--no-values", "--config-from", "main", "--base", "main"]).ends(7);
+    git(&fleet, &["add", "-A"]);
+    git(&fleet, &["commit", "--quiet", "-m", "evil"]);
+    check(&["--base", "main"]).ends(0);
+    fleet.edit("deploy/bundles/regions/eu/bundle.yaml", "fleet: acme", "fleet: other");
+    check(&["--base", "main"]).ends(7);
+}
+
+/// With `--config-from`, the configuration of the base is not opened, and nothing that it names is run or read.
+#[test]
+fn the_configuration_of_a_base_runs_nothing_beside_the_trusted_one() {
+    let fleet = changed();
+    git(&fleet, &["checkout", "--quiet", "."]);
+    git(&fleet, &["checkout", "--quiet", "-b", "evil"]);
+    let plugin = fleet.path("plugin.sh");
+    fleet.write("plugin.sh", format!("#!/bin/sh\ntouch {}\n", fleet.path("PWNED").display()));
+    std::fs::set_permissions(&plugin, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+         clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:9'}}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         users: [{{name: u, user: {{exec: {{apiVersion: client.authentication.k8s.io/v1, command: '{}', \
+         interactiveMode: Never}}}}}}]\n",
+        plugin.display()
+    );
+    fleet.write("kc", kubeconfig);
+    let source = format!(
+        "directory: {{path: manifests}}, provides: {{namespaces: ['*'], clusterScoped: true}}}}, {{name: live, provides: \
+         {{namespaces: [x]}}, cluster: {{kubeconfig: {}, context: c}}",
+        fleet.path("kc").display()
+    );
+    fleet.edit("deploy/pouch.yaml", "directory: {path: manifests}", &source);
+    git(&fleet, &["commit", "--quiet", "-am", "evil"]);
+    git(&fleet, &["checkout", "--quiet", "main"]);
+    run(&fleet, &["plan", "--no-values", "--config-from", "main", "--base", "evil"]).ends(0);
+    assert!(!fleet.has("PWNED"));
+    // The control: as a configuration of one's own it is trusted, as the help says.
+    run(&fleet, &["plan", "--no-values", "--base", "evil"]);
+    assert!(fleet.has("PWNED"));
+}
+
+/// What a source reads of this repository is read at the base, and what is in no commit hides nothing.
+#[test]
+fn sources_are_read_at_the_base_where_they_can_be() {
+    let fleet = changed();
+    git(&fleet, &["checkout", "--quiet", "."]);
+    fleet.edit("deploy/pouch.yaml", "directory: {path: manifests}", "git: {repository: .., path: deploy/manifests}");
+    git(&fleet, &["commit", "--quiet", "-am", "read as git"]);
+    git(&fleet, &["checkout", "--quiet", "-b", "change"]);
+    break_one(&fleet, "c1");
+    git(&fleet, &["commit", "--quiet", "-am", "change"]);
+    let check = |fleet: &Fleet, arguments: &[&str]| run(fleet, &[&["check"], arguments].concat());
+    check(&fleet, &["--base", "main"]).ends(7);
+    check(&fleet, &["--base", "change"]).ends(0);
+    // A directory outside of the repository is the same for both.
+    let fleet = changed();
+    git(&fleet, &["checkout", "--quiet", "."]);
+    fs::rename(fleet.path("deploy/manifests"), fleet.path("beside")).unwrap();
+    fs::create_dir_all(fleet.path("deploy/.git-of-its-own")).unwrap();
+    git(&fleet, &["init", "--quiet", "--initial-branch=main", "deploy"]);
+    fleet.edit("deploy/pouch.yaml", "path: manifests", "path: ../beside");
+    let inner = |arguments: &[&str]| git(&fleet, &[&["-C", "deploy"], arguments].concat());
+    inner(&["add", "pouch.yaml", "bundles"]);
+    inner(&["commit", "--quiet", "-m", "base"]);
+    let told = check(&fleet, &["--base", "main"]).ends(7);
+    told.says("source manifests is in no commit of this repository: what is found of it is told as new");
+}
+
+/// In the form that CI takes, what a proposal's configuration gives is told, though nothing else of it counts.
+#[test]
+fn what_a_proposed_configuration_gives_is_told_beside_the_trusted_one() {
+    let fleet = changed();
+    let plan = &["plan", "--no-values", "--config-from", "main", "--base", "main"];
+    assert!(!run(&fleet, plan).ends(0).stderr.contains("opened since"));
+    let grant =
+        "grants: [{from: {namespace: team-b}, to: {namespace: eu-team, kind: Secret, name: c1}, regions: ['*']}]";
+    fleet.edit("deploy/pouch.yaml", "output: {", &format!("systemNamespace: elsewhere\n{grant}\noutput: {{"));
+    let told = run(&fleet, plan).ends(0);
+    let told = told.says("opened since main: namespace team-b may now use Secret eu-team/c1, in every region");
+    told.says("opened since main: the configuration changes systemNamespace from kcm-system to elsewhere");
+    fleet.write("deploy/pouch.yaml", "sources: {");
+    run(&fleet, plan).ends(0).says("which privileges the configuration of the work tree gives is not told");
+}
+
+/// A baseline is a file that others may write: it steers neither a terminal nor a runner.
+#[test]
+fn what_a_baseline_says_is_shown_on_one_line() {
+    let fleet = changed();
+    let baseline = |print: &str| {
+        let findings = serde_json::json!({print: "x\nerror: forged\n::stop-commands::x"});
+        let all = serde_json::json!({"apiVersion": "pouch/v1alpha1", "kind": "Baseline", "findings": findings});
+        fleet.write("known.json", all.to_string());
+        run(&fleet, &["plan", "--baseline", "known.json"])
+    };
+    let told = baseline(&"a".repeat(64)).ends(0);
+    assert!(told.stderr.contains("cured since known.json: x") && !told.stderr.contains("\nerror: forged"), "{told:?}");
+    assert!(!told.stderr.contains("\n::stop-commands"), "{told:?}");
+    baseline("abc").ends(64).says("the baseline known.json cannot be used");
+}
+
+/// What a change silences or switches off is not cured by it, and that it does so is told.
+#[test]
+fn what_a_change_hides_is_not_cured() {
+    let fleet = changed();
+    let text = fleet.read("deploy/manifests/eu-c2.yaml");
+    let secret = |more: &str| {
+        let metadata = format!("metadata: {{name: p, namespace: eu-team{more}}}");
+        format!(
+            "{text}\n---\napiVersion: v1\nkind: Secret\n{metadata}\nstringData: {{password: changeme}}\n---\n\
+             apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: p, namespace: eu-team}}\n\
+             spec: {{region: eu, identityRef: {{apiVersion: v1, kind: Secret, name: p, namespace: eu-team}}}}\n"
+        )
+    };
+    fleet.write("deploy/manifests/eu-c2.yaml", secret(""));
+    git(&fleet, &["commit", "--quiet", "-am", "all of it"]);
+    let told = || run(&fleet, &["plan", "--base", "HEAD"]).ends(0).stderr;
+    let cured = "cured since HEAD: placeholder-value of Credential eu-team/p";
+    assert!(!told().contains("cured since"), "{}", told());
+    fleet.edit("deploy/manifests/eu-c2.yaml", "changeme", "a-real-value-of-its-own");
+    assert!(told().contains(cured), "{}", told());
+    // Silenced, and switched off.
+    fleet.write("deploy/manifests/eu-c2.yaml", secret(", annotations: {pouch/silence: 'placeholder-value: known'}"));
+    assert!(!told().contains("cured since"), "{}", told());
+    git(&fleet, &["checkout", "--quiet", "."]);
+    fleet.edit("deploy/pouch.yaml", "output:", "findings: {placeholder-value: \"off\"}\noutput:");
+    let now = told();
+    assert!(!now.contains("cured since"), "{now}");
+    assert!(now.contains("opened since HEAD: the configuration now has findings.placeholder-value: off"), "{now}");
 }

@@ -228,8 +228,8 @@ impl Snapshot {
                 return Lookup::Unasked;
             }
             // An unread source counts, unless a later source holds the object and overrides it.
-            let counts =
-                found.is_none_or(|held| index > held.from || (index < held.from && !self.overrides(held.from)));
+            let may_differ = |held: &Held| index > held.from || (index < held.from && !self.overrides(held.from));
+            let counts = found.is_none_or(|held| doubt.may_be_another() && may_differ(held));
             if unread.is_none() && counts {
                 unread = Some(Unread { source: &state.name, reason: doubt.reason });
             }
@@ -656,6 +656,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             changing: BTreeMap::new(),
             sealed,
             meant,
+            strayed: Guesses::default(),
             words: Words::of(words),
             inquiry,
         });

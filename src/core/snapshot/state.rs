@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) sealed: BTreeMap<ObjectKey, (usize, Option<Reason>)>,
     /// Documents that could be meant to be objects.
     pub(super) meant: Guesses,
+    /// Objects in a namespace that is nearly called like theirs, which could be meant to be objects.
+    pub(super) strayed: Guesses,
     /// Documents that could not be used.
     pub(super) words: Words,
     /// The answers of a source that is asked piece by piece.
@@ -56,11 +58,21 @@ pub(super) enum Why {
     Unreadable,
     /// The source was not asked for it, or gave no answer.
     Unanswered,
+    /// An object in a namespace that is nearly called like its own could be meant to be it. What is there is not gone by that.
+    Strayed,
 }
 
 /// All of them, the first ones first.
-const ALL: [Why; 7] =
-    [Why::Changing, Why::Sealed, Why::Meant, Why::Incomplete, Why::Named, Why::Unreadable, Why::Unanswered];
+const ALL: [Why; 8] = [
+    Why::Changing,
+    Why::Sealed,
+    Why::Meant,
+    Why::Incomplete,
+    Why::Named,
+    Why::Unreadable,
+    Why::Unanswered,
+    Why::Strayed,
+];
 
 /// A doubt about an object that was not read.
 #[derive(Clone, Copy)]
@@ -74,6 +86,11 @@ impl Doubt<'_> {
     /// Returns true if the source can be asked.
     pub(super) fn is_open(&self) -> bool {
         self.reason.is_none() && matches!(self.why, Why::Sealed | Why::Unanswered)
+    }
+
+    /// Returns true if it may be another one than that which is there: what stands elsewhere is none.
+    pub(super) fn may_be_another(&self) -> bool {
+        self.why != Why::Strayed
     }
 }
 
@@ -89,6 +106,7 @@ impl State {
         let is_so = match (why, object) {
             (Why::Changing, Some(key)) => return self.changing.get(key).map(Some),
             (Why::Meant, Some(key)) => return self.meant.may_be(key).map(Some),
+            (Why::Strayed, Some(key)) => return self.strayed.may_be(key).map(Some),
             // Each of a kind that is listed was opened, or counts as one that could not be used.
             (Why::Sealed, _) => return self.sealed.get(object?).map(|(_, reason)| reason.as_ref()),
             (Why::Unanswered, _) => {
@@ -102,6 +120,7 @@ impl State {
                 .keys()
                 .any(|key| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace)),
             (Why::Meant, None) => self.meant.may_be_in(kind, namespace),
+            (Why::Strayed, None) => self.strayed.may_be_in(kind, namespace),
             (Why::Incomplete, _) => !self.complete,
             (Why::Named, _) => self.words.may_name(asked),
             (Why::Unreadable, _) => self.words.may_be_any(asked),
@@ -126,7 +145,7 @@ impl State {
         let any = Asked { object: None, ..Asked::object(key) };
         let is_so = |why| match why {
             Why::Changing | Why::Incomplete | Why::Unanswered => self.reason(why, any).is_some(),
-            Why::Meant => self.reason(why, Asked::object(key)).is_some(),
+            Why::Meant | Why::Strayed => self.reason(why, Asked::object(key)).is_some(),
             Why::Named | Why::Unreadable => self.words.may_say(any, &[key.name.as_str()]),
             Why::Sealed => false,
         };
@@ -172,6 +191,7 @@ mod tests {
             changing: BTreeMap::new(),
             sealed: BTreeMap::new(),
             meant: Guesses::default(),
+            strayed: Guesses::default(),
             words: Words::default(),
             inquiry: None,
         }

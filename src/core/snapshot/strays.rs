@@ -83,7 +83,7 @@ pub(super) fn ignore(
         match meant.map(|namespace| stray.key_in(namespace)).filter(is_gone) {
             Some(meant) => {
                 findings.push(stray.mistyped(meant.namespace_text()));
-                state.meant.add(Meant::keyed(&meant, stray.words, Reason::of_document(&stray.origin)));
+                state.strayed.add(Meant::keyed(&meant, stray.words, Reason::of_document(&stray.origin)));
             }
             None => findings.push(not_provided(source, &stray.key, &stray.origin)),
         }

@@ -66,7 +66,7 @@ impl Snapshot {
     /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
     pub fn is_doubted(&self, key: &ObjectKey) -> bool {
         let doubts = self.providers(key).flat_map(|(_, state)| state.doubts(Asked::object(key)));
-        doubts.into_iter().any(|doubt| matches!(doubt.why, Why::Meant | Why::Named))
+        doubts.into_iter().any(|doubt| matches!(doubt.why, Why::Meant | Why::Named | Why::Strayed))
     }
 
     /// Whether some source might hold an unseen object of `kind`, in whatever namespace.

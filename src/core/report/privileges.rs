@@ -126,6 +126,8 @@ fn is_worded(path: &[String]) -> bool {
             | ["regions", _, "syncRules" | "resourceSets" | "templates", ..]
             | ["regions", _, "clusters", _]
             | ["regions", _, "clusters", _, "name"]
+            | ["regions", _, "recipients", _]
+            | ["regions", _, "recipients", _, "key"]
             | ["kinds", _, "kind" | "group"]
     )
 }
@@ -287,6 +289,15 @@ impl Changes {
     }
 
     fn of_region(&mut self, name: &Region, [before, after]: [Option<&RegionConfig>; 2]) {
+        let readers = |of: Option<&RegionConfig>| {
+            let all = of.into_iter().flat_map(|region| &region.recipients);
+            all.map(|reader| reader.to_string()).collect::<BTreeSet<String>>()
+        };
+        self.of_names(
+            [&readers(before), &readers(after)],
+            |keys| format!("the bundle of region {name} can now be opened by {keys}"),
+            |keys| format!("the bundle of region {name} can no longer be opened by {keys}"),
+        );
         let taken: [(Names, &str); 5] = [
             (|region| patterns(&region.namespaces.allowed), "Credentials of namespaces"),
             (|region| region.clusters.iter().map(|it| it.glob().to_string()).collect(), "Clusters"),
@@ -377,6 +388,21 @@ mod tests {
                 "+ region eu now takes Clusters a/*",
                 "+ region eu now takes ResourceSyncRules *",
                 "- region eu no longer takes ResourceSyncRules x",
+            ],
+        );
+    }
+
+    #[test]
+    fn readers_of_a_bundle_are_told_by_their_keys() {
+        const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
+        const TWO: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
+        let of = |reader: &str| format!("{{regions: {{eu: {{recipients: [{reader}]}}}}}}");
+        check(
+            &of(ONE),
+            &of(TWO),
+            &[
+                &format!("+ the bundle of region eu can now be opened by {TWO}"),
+                &format!("- the bundle of region eu can no longer be opened by {ONE}"),
             ],
         );
     }

@@ -204,12 +204,19 @@ impl KeyFolder {
         }
     }
 
-    /// Writes the keys of regions, and says what.
-    pub fn write_keys(&self, keys: &[KeyPair]) -> Result<String, MakeError> {
+    /// Makes the folder of the keys, and says what was written for that.
+    fn guarded(&self) -> Result<String, MakeError> {
+        let ignore = self.guard_keys()?;
+        Ok(ignore.map(|ignore| format!("wrote {ignore}: {IGNORE_IS_FOR}\n")).unwrap_or_default())
+    }
+
+    /// Writes the keys of regions to be added, and says what.
+    pub fn add_keys(&self, keys: &[KeyPair]) -> Result<String, MakeError> {
+        Ok(self.guarded()? + &self.write_keys(keys)?)
+    }
+
+    fn write_keys(&self, keys: &[KeyPair]) -> Result<String, MakeError> {
         let mut out = String::new();
-        if let Some(ignore) = self.guard_keys()? {
-            let _ = writeln!(out, "wrote {ignore}: {IGNORE_IS_FOR}");
-        }
         for key in keys {
             let shown = self.shown(&key.file);
             write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
@@ -239,10 +246,11 @@ impl KeyFolder {
         files: &[SetupFile],
         text: &str,
     ) -> Result<String, MakeError> {
-        let mut out = self.write_keys(keys)?;
+        let mut out = self.guarded()?;
         let reuse_key = self.shown(REUSE_KEY);
         write_reuse_key(&self.base.join(REUSE_KEY), &reuse_key, ambient)?;
         let _ = writeln!(out, "wrote {reuse_key}: {REUSE_KEY_IS_FOR}");
+        out.push_str(&self.write_keys(keys)?);
         out.push_str(&self.write_files(files)?);
         // The configuration comes last: where it stands, all that it names stands too.
         write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;

@@ -61,7 +61,7 @@ pub fn add(session: &Session, names: &Names) -> Result<String, Failure> {
     let files: Vec<SetupFile> =
         setups.iter().filter(|added| added.writes).flat_map(|added| added.setup.files()).collect();
     place.check_new(keys.iter().map(|key| &key.file).chain(files.iter().map(|file| &file.path)))?;
-    let mut out = place.write_keys(&keys)?;
+    let mut out = place.add_keys(&keys)?;
     out.push_str(&place.write_files(&files)?);
     replace(&whole, &text).map_err(|error| {
         Failure::failed(format!("{} cannot be written: {}", place.shown, said(&error)), "The keys are written.")

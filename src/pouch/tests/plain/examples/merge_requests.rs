@@ -64,7 +64,10 @@ fn a_merge_request_is_planned_by_what_the_target_says() {
         place.set("TARGET", job["variables"]["TARGET"].as_str().unwrap());
         place.run(&["sh", "-e"], &script(&job), "fork").ends(7);
         let plan = place.fleet.read("fork/plan.md");
-        assert!(plan.contains("Credential eu-team/late") && !plan.contains(THEIRS), "{plan}");
+        // Who reads what it proposes is told, and is nobody who reads what is planned.
+        let readers = format!("the bundle of region eu can now be opened by {THEIRS}");
+        assert!(plan.contains("Credential eu-team/late") && plan.contains(&readers), "{plan}");
+        assert!(!plan.contains("recipient-added") && plan.matches(THEIRS).count() == 1, "{plan}");
         assert!(plan.ends_with("the plan is made with that of the target branch.\n"), "{plan}");
         let issues: Value = serde_json::from_str(&place.fleet.read("fork/codequality.json")).unwrap();
         assert_eq!(issues[0]["location"]["path"], "manifests/eu-wrong.yaml");

@@ -98,8 +98,11 @@ fn a_pull_request_from_a_fork_is_planned_by_what_the_base_says() {
         plan.contains("Credential eu-team/late") && plan.contains("`broken     Credential eu-team/wrong"),
         "{plan}"
     );
+    // Who reads what it proposes is told, and is nobody who reads what is planned.
+    let readers = format!("the bundle of region eu can now be opened by {THEIRS}");
+    assert!(plan.contains(&readers) && plan.matches(THEIRS).count() == 1, "{plan}");
     assert!(
-        !plan.contains(THEIRS)
+        !plan.contains("recipient-added")
             && plan.ends_with("\nThis changes `pouch.yaml`; the plan is made with that of the base.\n")
     );
     assert_eq!(place.fleet.read("summary.md"), plan);

@@ -12,12 +12,12 @@ use alloc::vec::Vec;
 
 use super::accounts::{Account, Whose};
 use super::change::{Hold, Loss};
-use crate::config::{Accept, Acceptance, Deletions, Limits};
+use crate::config::{Accept, Acceptance, Deletions, Limits, Readers};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few_that_fit};
 use crate::name::{Claimant, Directory, FleetName, Kind, Name, Namespace, ObjectKey, Region, SourceName};
-use crate::recipient::Recipient;
+use crate::recipient::{Recipient, shown};
 
 /// A bundle, as digests name it.
 #[derive(Clone, Copy)]
@@ -38,6 +38,8 @@ pub struct Load<'a> {
     pub accounts: &'a [Account],
     /// Recipients that were not there before; empty for a region that was not published.
     pub added_recipients: &'a [Recipient],
+    /// The names of recipients, for people.
+    pub readers: Option<&'a Readers>,
     /// Unchanged Secrets that are sealed anew without anybody having asked, as `line` writes them.
     pub unasked_reseals: &'a [String],
     /// The values, if every one of the region is replaced, or of a part that is weighed by itself.
@@ -58,6 +60,7 @@ impl<'a> Load<'a> {
             region,
             accounts: &[],
             added_recipients: &[],
+            readers: None,
             unasked_reseals: &[],
             replaced: &[],
             secrets: 0,
@@ -186,7 +189,9 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
     if !load.added_recipients.is_empty() {
         let lines: Vec<String> = load.added_recipients.iter().map(|r| r.as_str().to_owned()).collect();
         let wanted = acceptance(Accept::Recipients, load, None, &lines);
-        let message = format!("region {} would become readable for {}", load.region, lines.join(", "));
+        let called = |key: &String| shown(load.readers.and_then(|readers| readers.name(key)), key);
+        let readers: Vec<String> = lines.iter().map(called).collect();
+        let message = format!("region {} would become readable for {}", load.region, readers.join(", "));
         let help = format!("If the key belongs there, pass --accept-recipients {wanted}.");
         ask(wanted, Finding::new(Code::RecipientAdded, message).in_region(load.region).help(help));
     }

@@ -240,6 +240,7 @@ pub(super) fn hold(
     let load = Load {
         accounts: &accounts,
         added_recipients: if retired { &[] } else { &added },
+        readers: Some(&input.terms.world.fleet.readers),
         unasked_reseals: &unasked,
         replaced: &replaced,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),

@@ -95,12 +95,19 @@ impl<'a> Book<'a> {
             let owners = self.owners.get(*recipient);
             let elsewhere = owners.and_then(|owners| owners.iter().find(|owner| **owner != *region.directory.as_str()));
             match elsewhere {
-                Some(owner) => foreign.push(format!("{recipient} of {owner}")),
-                None if !expected.contains(*recipient) => wrong.push(format!("{recipient} too many")),
+                Some(owner) => foreign.push(format!("{} of {owner}", self.measure.called(recipient))),
+                None if !expected.contains(*recipient) => {
+                    wrong.push(format!("{} too many", self.measure.called(recipient)))
+                }
                 None => {}
             }
         }
-        wrong.extend(expected.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
+        wrong.extend(
+            expected
+                .iter()
+                .filter(|r| !said.contains(r))
+                .map(|missing| format!("{} missing", self.measure.called(missing))),
+        );
         if !foreign.is_empty() {
             let message = format!("{what} is for another region's recipient: {}", foreign.join(", "));
             findings.push(self.measure.find(Code::ForeignRecipient, path, line, message).help(

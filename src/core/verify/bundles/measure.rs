@@ -9,6 +9,7 @@ use crate::config::Fleet;
 use crate::destination;
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::name::SourceName;
+use crate::recipient::{Recipient, shown};
 use crate::reuse::KeyRing;
 
 /// What a tree is judged by.
@@ -26,6 +27,12 @@ pub struct Measure<'a> {
 }
 
 impl Measure<'_> {
+    /// A recipient as people know it.
+    pub(super) fn called(&self, recipient: &Recipient) -> String {
+        let key = recipient.as_str();
+        shown(self.fleet.and_then(|fleet| fleet.readers.name(key)), key)
+    }
+
     /// Whether a region of the configuration has a folder.
     pub(super) fn knows(&self, folder: &str) -> bool {
         self.fleet.is_some_and(|fleet| destination::all(fleet).any(|to| *to.directory() == *folder))

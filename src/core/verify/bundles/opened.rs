@@ -56,7 +56,8 @@ pub fn judge(
                 let theirs = sealed.carried.contains(who)
                     || book.region_of(path).is_some_and(|region| region.recipients.contains(who));
                 if !theirs {
-                    let message = format!("{path} opens for {who}, who should not be able to open this region");
+                    let called = book.measure.called(who);
+                    let message = format!("{path} opens for {called}, who should not be able to open this region");
                     findings.push(find(
                         Code::ForeignRecipient,
                         message,

@@ -44,6 +44,9 @@ fn giving_changing_and_removing_a_name_publishes_nothing() {
     let region = summary["regions"].as_array().unwrap().iter().find(|region| region["name"] == "eu").unwrap();
     assert_eq!(region["recipientsAdded"][0], *recipient);
     assert_eq!(region["recipientNames"][&recipient], "carol");
+    let held = held.says(&format!("region eu would become readable for {carol}"));
+    let missing = format!("{carol} missing");
+    fleet.run(&["verify"]).ends(8).says(&missing);
     let accepted = held.acceptance("--accept-recipients", "eu");
     origin.publish(&["--accept-recipients", &accepted]).ends(0);
     let explained = fleet.run(&["explain", "region", "eu"]).ends(0).stdout;

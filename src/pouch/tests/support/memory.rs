@@ -100,6 +100,8 @@ pub fn child() {
 /// A fleet with a hundred values, each of them listened for, the reuse key, and the region's identity.
 fn fleet() -> (Fleet, Ear) {
     let (fleet, mut choir) = (Fleet::new(), Choir::default());
+    // What others apply is not applied here.
+    fleet.configure("    delivery: flux\n", "    delivery: none\n");
     choir.add("the reuse key", KEY.trim_start_matches("POUCH-REUSE-KEY-1"));
     let quickstart = root().join("testdata/quickstart/keys/eu-west.txt");
     let identity = fs::read_to_string(quickstart).unwrap();

@@ -206,12 +206,12 @@ pub fn admits(
     }
 }
 
-/// Whether an identity admits every namespace that there is or will be and lists none; `spec` is the identity's.
+/// Returns true if an identity admits every namespace that there is or will be and lists none; `spec` is the identity's.
 pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
     admits_the_rest(tenancy, spec) && !is_listed(spec)
 }
 
-/// Whether an identity admits every namespace that there is or will be, whatever it lists beside that.
+/// Returns true if an identity admits every namespace that there is or will be, beside those that it lists.
 pub fn admits_the_rest(tenancy: Tenancy, spec: Option<&Node>) -> bool {
     // A selector with any requirement leaves somebody out, though perhaps nobody who is there now; but every namespace
     // has its name as a label, which is how pouch itself publishes what is open to all.
@@ -250,7 +250,7 @@ fn is_listed(spec: Option<&Node>) -> bool {
     !listed(spec).is_empty()
 }
 
-/// What an identity lists as namespaces that may use it.
+/// The list of namespaces that may use an identity, as it stands.
 pub fn listed(spec: Option<&Node>) -> &[Node] {
     spec.and_then(|spec| spec.at(&["allowedNamespaces", "list"])).map(Node::items).unwrap_or_default()
 }

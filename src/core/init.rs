@@ -74,7 +74,7 @@ pub struct DraftRegion {
     pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
     /// What describes its cluster.
     pub described: DraftTies,
-    /// Whether k0rdent itself distributes nothing there.
+    /// True if k0rdent itself distributes nothing there.
     pub push_disabled: bool,
 }
 

@@ -58,7 +58,7 @@ pub struct Object {
     pub matched: Option<Box<Matched>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
-    /// Whether a controller made it, by its owner or because it was read from where that runs; no part of the content.
+    /// True if a controller made it, by its owner or because it was read from where that runs; no part of the content.
     pub made: bool,
     /// Whether its label says that pouch published it; no part of the content.
     pub ours: bool,

@@ -5,6 +5,7 @@
 //! source that is asked piece by piece starts with an [`Inquiry`], and its answers are
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod absent;
 mod asked;
 mod astray;
 mod at_home;
@@ -308,12 +309,6 @@ impl Snapshot {
         self.objects.get(key).into_iter().flat_map(|held| held.agreeing_with(self.content(held)))
     }
 
-    /// `Did you mean KEY? `, to stand before more help, where nothing has a key; empty where none is near.
-    pub fn did_you_mean(&self, key: &ObjectKey, in_any_namespace: bool) -> String {
-        let near = self.objects.near(key, in_any_namespace).map(|held| &held.object.key);
-        near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default()
-    }
-
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
         self.objects.of_kind(kind).map(|held| self.content(held))
@@ -331,11 +326,6 @@ impl Snapshot {
     /// All objects, sorted by key; of several copies, the one that counts.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.all().map(|held| self.content(held))
-    }
-
-    /// Where an object stands that is ignored, because its own source may not provide it.
-    pub fn ignored(&self, key: &ObjectKey) -> Option<&Origin> {
-        self.ignored.get(key)
     }
 }
 

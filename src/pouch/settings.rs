@@ -15,7 +15,7 @@ mod revision;
 mod sample;
 
 pub use self::config::{Settings, load, load_edited};
-pub use self::file::read_text;
+pub use self::file::{MAX_FILE_BYTES, read_text};
 pub use self::identities::{Given, given};
 pub use self::keys::{all_identities, identities, reuse_keys, reuse_keys_at_hand, source_identities};
 pub use self::opened::{AtRevision, Opened, recipients_called, region_called};

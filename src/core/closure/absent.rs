@@ -22,17 +22,8 @@ use crate::world::World;
 pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, member: &Member) {
     let by = shown(&member.through).unwrap_or_else(|| "identityRef".to_owned());
     let by = format!("{by} names {}, which is in no source", member.read);
-    let mut help = match world.snapshot.ignored(&member.read) {
-        Some(origin) => format!(
-            "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
-                 `provides` if you trust everybody who writes that source."
-        ),
-        None => {
-            let is_configured = Asker::from(claim).delivers(&member.read);
-            let meant = world.snapshot.did_you_mean(&member.read, is_configured);
-            format!("{meant}Add the object, or correct the reference.")
-        }
-    };
+    let is_configured = Asker::from(claim).delivers(&member.read);
+    let mut help = world.snapshot.cure_of_absence(&member.read, is_configured);
     help.extend(built::renamed(world, &member.read));
     if claim.by.is_resource_set() {
         help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");

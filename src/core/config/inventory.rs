@@ -142,12 +142,12 @@ pub(super) struct RegionClusterFile {
     /// A provider file of cluster-inventory-api, relative to this file: the ClusterProfile says where the cluster is, and
     /// this file which program gives the credentials. It is code, like this file.
     providers: Option<String>,
-    /// Who looks: `publish`, and all that says what it would do, or `verify` alone, with `--live`.
+    /// The commands that look: `publish`, and all that say what it would do, or `verify` alone, with `--live`.
     #[serde(default)]
     look: LookFor,
 }
 
-/// What looks into a region's cluster.
+/// The commands that look into a region's cluster.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum LookFor {

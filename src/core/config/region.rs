@@ -110,12 +110,12 @@ pub struct RegionConfig {
     pub templates: Globs,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub(super) cluster: Option<RegionClusterFile>,
-    /// The way in which its cluster is looked into when its bundle is made, if it is.
-    #[serde(skip)]
-    pub look: Option<Look>,
-    /// The way in which its cluster is compared with its bundle.
+    /// The way in which its cluster is looked into, to be compared with its bundle.
     #[serde(skip)]
     pub compared: Option<Look>,
+    /// True if it is looked into when its bundle is made, too.
+    #[serde(skip)]
+    looks_when_made: bool,
 }
 
 fn unnamed() -> Region {
@@ -163,6 +163,11 @@ impl RegionConfig {
         self.named.as_ref().map_or(name.as_str(), Directory::as_str)
     }
 
+    /// The way in which its cluster is looked into when its bundle is made, if it is.
+    pub fn look(&self) -> Option<&Look> {
+        self.compared.as_ref().filter(|_| self.looks_when_made)
+    }
+
     /// As the configuration has it, without the recipients of every region.
     pub(super) fn tree<'t>(&'t self, escrow: &BTreeSet<Recipient>, readers: &'t Readers) -> Tree<'t> {
         let Self {
@@ -185,8 +190,8 @@ impl RegionConfig {
             resource_sets,
             templates,
             cluster: _,
-            look,
             compared,
+            looks_when_made,
         } = self;
         let own = recipients.iter().filter(|recipient| !escrow.contains(*recipient));
         given([
@@ -199,7 +204,7 @@ impl RegionConfig {
             ("management", management.show()),
             ("inventory", inventory.show().filter(|_| *inventory != Inventory::default())),
             ("requireConditions", require_conditions.show()),
-            ("cluster", compared.as_ref().map(|way| way.tree(look.is_none()))),
+            ("cluster", compared.as_ref().map(|way| way.tree(!looks_when_made))),
             ("clusters", clusters.show()),
             ("resourceSets", resource_sets.show()),
             ("syncRules", sync_rules.show()),
@@ -242,7 +247,7 @@ impl RegionConfig {
         }
         if let Some(typed) = self.cluster.take() {
             self.compared = Look::resolve(&typed, cluster_profile.as_ref(), output, &path.key("cluster"), faults);
-            self.look = self.compared.clone().filter(|_| typed.looks_when_made());
+            self.looks_when_made = typed.looks_when_made();
         }
         labels(&self.namespaces.labels, &path.key("namespaces").key("labels"), faults);
     }

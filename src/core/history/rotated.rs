@@ -97,7 +97,10 @@ impl Rotated {
         let (mut named, mut rest) = (Room::default(), BTreeSet::new());
         while !turns.is_empty() {
             turns.retain_mut(|(namespace, lines)| match lines.next() {
-                Some((_, line)) if named.fits(&line) => named.take(line),
+                Some((_, line)) if named.fits(&line) => {
+                    named.take(line);
+                    true
+                }
                 Some((directory, _)) => {
                     rest.insert((directory, *namespace));
                     rest.extend(lines.map(|(directory, _)| (directory, *namespace)));
@@ -110,7 +113,7 @@ impl Rotated {
         for (directory, namespace) in rest {
             let line = line(directory, &rest_of(namespace), &BTreeMap::from([(EVERY.to_string(), false)]));
             match of_rest.fits(&line) {
-                true => _ = of_rest.take(line),
+                true => of_rest.take(line),
                 false => _ = compared.remove(directory),
             }
         }
@@ -153,11 +156,10 @@ impl Room {
         self.lines.len() < MOST_SECRETS && self.bytes.saturating_add(line.len()) <= MOST_BYTES
     }
 
-    /// Takes a line that fits; always returns true.
-    fn take(&mut self, line: String) -> bool {
+    /// Takes a line that fits.
+    fn take(&mut self, line: String) {
         self.bytes = self.bytes.saturating_add(line.len());
         self.lines.push(line);
-        true
     }
 }
 
@@ -172,7 +174,7 @@ fn namespace_of(secret: &str) -> &str {
     secret.split_once('/').map_or(secret, |(namespace, _)| namespace)
 }
 
-/// What stands for the Secrets of a namespace that are not named.
+/// The text that stands for the Secrets of a namespace that are not named.
 fn rest_of(namespace: &str) -> String {
     format!("{namespace}/{REST}")
 }

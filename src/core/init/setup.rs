@@ -184,6 +184,11 @@ impl Setup {
         }
     }
 
+    /// The same as Flux takes it.
+    fn url_for_flux(&self) -> String {
+        for_flux(&self.url()).into_owned()
+    }
+
     /// `output` of the configuration, without the last line feed.
     pub fn output(&self) -> String {
         match &self.repository {
@@ -197,7 +202,7 @@ impl Setup {
         }
     }
 
-    /// What `delivery` of `regionDefaults` says of the consumer, as an entry of a map; none where its word says all.
+    /// The fields of the consumer in `delivery` of `regionDefaults`, as an entry of a map; none where its word says all.
     fn delivery(&self) -> Option<String> {
         let url = scalar(&self.url());
         // A name may look like a number.
@@ -287,7 +292,7 @@ impl Setup {
         let SetupRegion { context, directory, key_file, .. } = region;
         let of = |name: &str| shown(&format!("{FOLDER}/{name}.yaml"));
         let apply = |context: &str, file: &str| format!("kubectl --context {context} apply --server-side -f {file}");
-        let url = for_flux(&self.url()).into_owned();
+        let url = self.url_for_flux();
         let key = self.key_command(region, "  ", shown);
         match self.consumer {
             Consumer::Flux => match &self.hub {
@@ -360,7 +365,7 @@ impl Setup {
     fn flux(&self, region: &SetupRegion) -> SetupFile {
         let SetupRegion { context, directory, .. } = region;
         let path = format!("{FOLDER}/{directory}.yaml");
-        let url = for_flux(&self.url()).into_owned();
+        let url = self.url_for_flux();
         let plain = |file: &str| file.to_string();
         let text = format!(
             "# What Flux needs on region {context} beside the bundle. Flux itself is there (`flux install`), and so is k0rdent's
@@ -385,7 +390,7 @@ impl Setup {
 
     fn hub(&self, hub: &str) -> SetupFile {
         let path = format!("{FOLDER}/{HUB}.yaml");
-        let url = for_flux(&self.url()).into_owned();
+        let url = self.url_for_flux();
         let plain = |file: &str| file.to_string();
         let mut text = format!(
             "# What the Flux on the hub needs beside the bundles; {hub} is the context of its cluster. Flux itself is there

@@ -44,7 +44,7 @@ impl fmt::Display for Privilege {
     }
 }
 
-/// What the changes of one region are told from.
+/// The objects from which the changes of one region are told.
 pub(super) struct Privileges<'i, 'a> {
     input: &'i Input<'a>,
     pack: &'i Pack,
@@ -67,13 +67,13 @@ impl<'i, 'a> Privileges<'i, 'a> {
         self.tenancy(key).map(|tenancy| self.between(tenancy, key, [Some(before), Some(after)])).unwrap_or_default()
     }
 
-    /// What a new identity gives that leads to what is published already: then another name opens what is there.
+    /// The changes by a new identity that leads to what is published already: then another name opens what is there.
     pub(super) fn added(&self, key: &ObjectKey, text: &[u8], claimants: &[Claimant]) -> Vec<Privilege> {
         let after = || document(text);
         self.where_it_leads_to_what_stays(key, claimants, after, |after| [None, Some(after)])
     }
 
-    /// What an identity takes along that is withdrawn, where what it led to stays.
+    /// The changes by an identity that is withdrawn, where what it led to stays.
     pub(super) fn withdrawn(&self, key: &ObjectKey, claimants: &[Claimant]) -> Vec<Privilege> {
         let before = || self.input.published.document(key);
         self.where_it_leads_to_what_stays(key, claimants, before, |before| [Some(before), None])
@@ -200,7 +200,7 @@ fn selector(spec: &Node) -> Option<&Node> {
     fields.into_iter().find_map(|field| spec.at(field)).filter(|node| !matches!(node, Node::Null))
 }
 
-/// What a selector asks for; none where it asks for nothing, which opens to all or to none.
+/// The labels that a selector asks for; none where it asks for nothing, which opens to all or to none.
 fn labels_of(node: &Node) -> Option<String> {
     match Selector::read(node) {
         Ok(selector) if selector.is_empty() => None,

@@ -60,12 +60,14 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     let is_open = |key: &ObjectKey| matches!(snapshot.stands(key), Lookup::Unread(_) | Lookup::Unasked);
     let stays = |key: &ObjectKey| (needed.contains(key) || is_one_of_several(key)) && is_open(key);
     // What may not be provided any more stands where it stood.
-    let is_ignored =
-        |key: &ObjectKey, at: &ReadAt| snapshot.ignored(key).is_some_and(|origin| origin.source == at.source);
-    let ignored = |key: &ObjectKey, at: &ReadAt| needed.contains(key) && is_ignored(key, at);
-    let before: Vec<_> =
-        before.filter(|(key, at)| stays(key) || (!found.contains_key(*key) && ignored(key, at))).collect();
-    before.into_iter().for_each(|(key, at)| _ = found.insert(key.clone(), at.clone()));
+    let is_ignored = |key: &ObjectKey, at: &ReadAt| {
+        needed.contains(key) && snapshot.ignored(key).is_some_and(|origin| origin.source == at.source)
+    };
+    for (key, at) in before {
+        if stays(key) || (!found.contains_key(key) && is_ignored(key, at)) {
+            found.insert(key.clone(), at.clone());
+        }
+    }
     manifest.rests_on = Some(found);
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::summary::{PrivilegeRecord, Summary};
 use crate::config::{Fleet, Globs, GrantRegions, Granted, Grantee, RegionConfig, Source, show};
 use crate::json;
-use crate::listing::few;
+use crate::listing::{cut, few};
 use crate::name::{GroupKind, Region, SourceName};
 
 /// The most names that are told of what is given or taken at once.
@@ -22,13 +22,6 @@ const MOST_FIELDS: usize = 20;
 /// The number of characters of a field, or of what it says, that are shown.
 const MOST_CHARACTERS: usize = 80;
 
-fn cut(text: &str) -> String {
-    match text.chars().count() > MOST_CHARACTERS {
-        true => text.chars().take(MOST_CHARACTERS).chain(['…']).collect(),
-        false => text.to_string(),
-    }
-}
-
 /// The privileges that a configuration gives and another one, before it, did not, and the other way round; those that are
 /// given come first.
 pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
@@ -36,7 +29,7 @@ pub fn between(before: &Fleet, after: &Fleet) -> Vec<PrivilegeRecord> {
     changes.of_grants(&granted(before), &granted(after));
     let sources = |fleet: &Fleet| fleet.sources.iter().map(|source| source.name.clone()).collect::<BTreeSet<_>>();
     for name in sources(before).union(&sources(after)) {
-        changes.of_source(name, [before, after].map(|fleet| source(fleet, name)));
+        changes.of_source(name, [before, after].map(|fleet| fleet.source(name)));
     }
     let regions: BTreeSet<&Region> = before.regions.keys().chain(after.regions.keys()).collect();
     for name in regions {
@@ -132,10 +125,6 @@ fn is_worded(path: &[String]) -> bool {
     )
 }
 
-fn source<'f>(fleet: &'f Fleet, name: &SourceName) -> Option<&'f Source> {
-    fleet.sources.iter().find(|source| source.name == *name)
-}
-
 /// Where a grant holds: in every region, and in these.
 type Held = (bool, BTreeSet<String>);
 
@@ -213,7 +202,7 @@ impl Changes {
         }
     }
 
-    /// Adds what else changes, field by field: what that opens, whoever reads it has to tell.
+    /// Adds what else changes, field by field: the reader has to tell what that opens.
     fn of_fields(&mut self, [before, after]: [AllFields; 2]) {
         let paths: BTreeSet<&Vec<String>> = before.keys().chain(after.keys()).filter(|path| !is_worded(path)).collect();
         let changed: Vec<&Vec<String>> =
@@ -233,15 +222,19 @@ impl Changes {
             if !told.insert(start.to_vec()) {
                 continue;
             }
-            let field = cut(&start.join("."));
+            let field = cut(&start.join("."), MOST_CHARACTERS);
             lines.push(match (was, is) {
-                (Some(was), Some(is)) => format!("the configuration changes {field} from {} to {}", cut(was), cut(is)),
+                (Some(was), Some(is)) => format!(
+                    "the configuration changes {field} from {} to {}",
+                    cut(was, MOST_CHARACTERS),
+                    cut(is, MOST_CHARACTERS)
+                ),
                 (None, Some(is)) if start.len() == path.len() => {
-                    format!("the configuration now has {field}: {}", cut(is))
+                    format!("the configuration now has {field}: {}", cut(is, MOST_CHARACTERS))
                 }
                 (None, _) => format!("the configuration now has {field}"),
                 (Some(was), None) if start.len() == path.len() => {
-                    format!("the configuration has {field} no more, which was {}", cut(was))
+                    format!("the configuration has {field} no more, which was {}", cut(was, MOST_CHARACTERS))
                 }
                 (Some(_), None) => format!("the configuration has {field} no more"),
             });
@@ -407,7 +400,7 @@ mod tests {
         );
     }
 
-    /// What has no words of its own is told field by field, so that the list is never silent.
+    /// Fields without words of their own are told one by one, so that the list is never silent.
     #[test]
     fn every_other_field_that_changes_is_told() {
         let of = |says: &str| format!("{{regions: {{eu: {{}}}}, {says}}}");

@@ -97,8 +97,8 @@ type Slips = BTreeMap<Namespace, Option<Namespace>>;
 
 /// The slips of each source, by its number.
 ///
-/// A namespace of which the source has an object in the meant one too is no slip: it is a copy for another place, with all that
-/// it has.
+/// If the source has an object of a namespace in the meant one too, the namespace is a copy for another place, with all that it
+/// has, and not a slip.
 fn slips(fleet: &Fleet, objects: &Objects, strays: &[(usize, Stray)]) -> BTreeMap<usize, Slips> {
     let mut known = None;
     let mut of_sources: BTreeMap<usize, (Own, Slips)> = BTreeMap::new();
@@ -178,7 +178,7 @@ fn length(namespace: &Namespace) -> usize {
     namespace.as_str().chars().count()
 }
 
-/// What of a namespace tells it from its siblings, and what a hand may misspell.
+/// The parts of a namespace that tell it from its siblings, and those that a hand may misspell.
 ///
 /// Namespaces come in families: `team-a` and `team-c`, `prod-1` and `prod-2`, `web-eu` and `web-us`. That two of them have objects of
 /// the same names is the normal case, and the removal of one beside the other is proof enough that it is gone. Siblings differ in a

@@ -338,7 +338,7 @@ fn sight(
                     return Sight::Unread(Reason::new(format!("there are RegionFacts {near} instead"), help));
                 }
                 None => {
-                    let closed = looks.why_closed().filter(|_| region.look.is_some());
+                    let closed = looks.why_closed().filter(|_| region.look().is_some());
                     return closed.map_or(Sight::None, |reason| Sight::Unread(reason.clone()));
                 }
             },

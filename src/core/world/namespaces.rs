@@ -24,7 +24,7 @@ pub(super) fn gather(
     let of = |region: &RegionConfig| {
         let mut namespaces = of(fleet, snapshot, region, clusters.get(&region.name));
         // Whoever may look sees what there is: a list that a source has from before proves nothing gone meanwhile.
-        if region.look.is_some() && looks.why_closed().is_some() {
+        if region.look().is_some() && looks.why_closed().is_some() {
             namespaces.absent.clear();
             namespaces.complete = false;
             namespaces.is_older = true;
@@ -37,7 +37,7 @@ pub(super) fn gather(
 fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option<&ClusterFacts>) -> Namespaces {
     let mut namespaces = Namespaces::default();
     let sight = cluster.map(|cluster| &cluster.sight);
-    namespaces.is_seen = region.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    namespaces.is_seen = region.look().is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
     let mut telling = match namespaces.is_seen {
         true => Telling::described(fleet, snapshot, region),
         false => Telling::implied(fleet, snapshot, region),

@@ -76,7 +76,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         lacks |= matches!(cluster.profile, Tied::Unknown(_)) || matches!(cluster.registered, Tied::Unknown(_));
         if let Some(reason) = cluster.unread() {
             // A look that failed was told when it did.
-            if region.look.is_none() {
+            if region.look().is_none() {
                 session.ui.warn(&format!("region {}: {}", region.name, reason.why));
             }
             lacks = true;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use pouch_core::config::{Fleet, Look, RegionConfig, RegionState, SourcePlace};
+use pouch_core::config::{Fleet, Look, RegionConfig, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::layout::{manifest, path};
 use pouch_core::name::{Directory, Region, SourceName};
@@ -22,7 +22,9 @@ use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::shelf::{Look as _, plain_files};
-use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, road};
+use crate::survey::look::{
+    ProviderFiles, Road, compared, connect, each, help_of, identity, is_another, patience_of_one, road,
+};
 use crate::survey::source::live::Values;
 use crate::survey::{Looking, Reach, Surveyor, survey};
 
@@ -124,12 +126,6 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
         answer.add(region, one);
     }
     Ok(answer)
-}
-
-/// The regions that are compared: those that are rendered, and of which the configuration says how.
-fn compared(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
-    let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    active.filter_map(|region| Some((region, region.compared.as_ref()?)))
 }
 
 /// The management cluster as a region, and the sources that could be it, each with how it is reached.
@@ -311,10 +307,7 @@ fn one(
             let cluster = connect(session, &region.name, road, patience)
                 .map_err(|failure| Failure { help: help_of(&region.name, road, failure.help.clone()), ..failure })?;
             warning = cluster.warning();
-            if let (Some(made_for), Ok(uid)) = (&made_for, identity(&cluster))
-                && *made_for != uid
-            {
-                let message = format!("this is cluster {uid}, and the bundle was made for cluster {made_for}");
+            if let Some(Ok(Some(message))) = made_for.as_ref().map(|made_for| is_another(&cluster, made_for)) {
                 let help = format!("Correct `regions.{}.cluster`, or publish for the new cluster.", region.name);
                 return Err(Failure::unavailable(message, help));
             }

@@ -32,32 +32,32 @@ type Resolve = fn(&Typed, &BTreeMap<String, String>) -> Result<Fleet, Vec<Config
 
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
-    load_from(&From::Disk, path, ambient)
+    load_from(From::Disk, path, ambient)
 }
 
 /// The same from elsewhere, with the files of recipients that it names. All other paths in it mean what stands there.
-pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+pub fn load_from(from: From<'_>, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     load_by(resolve::resolve, from, path, ambient)
 }
 
 /// The same as [`load`], as if the configuration were this text.
-pub fn load_edited(text: String, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
-    load_from(&From::Edited(text), path, ambient)
+pub fn load_edited(text: &str, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_from(From::Edited(text), path, ambient)
 }
 
 /// The same as [`load`], of a configuration for which keys are to be made yet.
 pub fn load_without_keys(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
-    load_by(resolve::resolve_without_keys, &From::Disk, path, ambient)
+    load_by(resolve::resolve_without_keys, From::Disk, path, ambient)
 }
 
-fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+fn load_by(resolve: Resolve, from: From<'_>, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     let shown = match from {
         From::Disk | From::Edited(_) => path.display().to_string(),
         From::Revision(revision) => revision.shown(path),
     };
     let whole = ambient.cwd().join(path);
     let read_text = |path: &Path, most| match from {
-        From::Edited(text) if *path == whole => Ok(text.clone()),
+        From::Edited(text) if *path == whole => Ok(text.to_owned()),
         From::Disk | From::Edited(_) => read_text(path, most),
         From::Revision(revision) => revision.read(path, most),
     };

@@ -35,7 +35,7 @@ pub struct AtRevision {
     /// As it is written: its sources where it says that they are.
     pub written: Fleet,
     /// The commit.
-    pub commit: Box<Revision>,
+    pub commit: Revision,
     /// The sources that are read as they stand now: directories in no commit.
     pub shared: BTreeSet<SourceName>,
 }
@@ -48,11 +48,12 @@ impl Opened {
 
     /// The same, as a revision of the repository around it has it.
     pub fn open_from(session: &Session, revision: Option<&str>) -> Result<Self, Failure> {
-        let from = match revision {
-            None => From::Disk,
-            Some(revision) => From::Revision(Box::new(Self::revision(session, revision, "--config-from")?)),
-        };
-        Self::open_by(session, &from)
+        match revision {
+            None => Self::open_by(session, From::Disk),
+            Some(revision) => {
+                Self::open_by(session, From::Revision(&Self::revision(session, revision, "--config-from")?))
+            }
+        }
     }
 
     /// The same as a revision has it, with its directories, and what it reads of the repository itself, as they are there;
@@ -63,13 +64,11 @@ impl Opened {
         flag: &str,
         judged_by: Option<&Self>,
     ) -> Result<AtRevision, Failure> {
-        let revision = Box::new(Self::revision(session, revision, flag)?);
-        let from = From::Revision(revision);
+        let commit = Self::revision(session, revision, flag)?;
         let mut opened = match judged_by {
             Some(Self { settings, typed }) => Self { settings: settings.clone(), typed: typed.clone() },
-            None => Self::open_by(session, &from)?,
+            None => Self::open_by(session, From::Revision(&commit))?,
         };
-        let From::Revision(commit) = from else { return Err(Failure::bug("what was opened is a commit")) };
         let (outputs, base) = ([opened.output()], opened.settings.base.clone());
         let written = opened.settings.fleet.clone();
         let mut shared = BTreeSet::new();
@@ -94,7 +93,7 @@ impl Opened {
         Revision::open(whole.parent().unwrap_or(session.ambient.cwd()), revision, flag)
     }
 
-    fn open_by(session: &Session, from: &From) -> Result<Self, Failure> {
+    fn open_by(session: &Session, from: From<'_>) -> Result<Self, Failure> {
         let file = &session.global.file;
         let settings = load_from(from, file, &session.ambient)?;
         Ok(Self { settings, typed: file.parent().unwrap_or(Path::new("")).to_owned() })

@@ -13,13 +13,14 @@ use crate::git::is_commit_id;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 
 /// Where the files of a configuration are read from.
-pub enum From {
+#[derive(Clone, Copy)]
+pub enum From<'f> {
     /// From where they stand.
     Disk,
     /// From a commit of the repository that they stand in.
-    Revision(Box<Revision>),
+    Revision(&'f Revision),
     /// From where they stand, but for the configuration itself: that is this text.
-    Edited(String),
+    Edited(&'f str),
 }
 
 /// A commit of the repository around the configuration.
@@ -112,7 +113,7 @@ impl Revision {
     }
 
     /// Writes a folder of the commit into an empty one; false for what is not in the repository. Where a link leads is not
-    /// written: nobody follows it.
+    /// written, as bundles follow none.
     ///
     /// # Errors
     /// Where something of it cannot be read or written, or has a name that no folder takes.
@@ -123,7 +124,7 @@ impl Revision {
         };
         match self.store.at(self.commit, &path) {
             Ok(entry) if entry.kind == Kind::Folder => self.export_folder(entry.id, into).map_err(failed)?,
-            Ok(_) => return Err(failed(ObjectsError::Other(String::from("it is no folder")))),
+            Ok(_) => return Err(failed(ObjectsError::Other(String::from("a folder was expected there")))),
             Err(ObjectsError::NoPath(_)) => {}
             Err(error) => return Err(failed(error)),
         }
@@ -171,7 +172,7 @@ fn link(path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink("nowhere", path)
 }
 
-/// The same where there are none: what stands there is no file of a bundle either.
+/// The same where there are none: a bundle has no such folder either.
 #[cfg(not(unix))]
 fn link(path: &Path) -> io::Result<()> {
     fs::create_dir(path)

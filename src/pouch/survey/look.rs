@@ -139,8 +139,13 @@ impl Done {
 
 /// The regions to look into when bundles are made: those that are rendered, and of which the configuration says how.
 pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
+    compared(fleet).filter(|(region, _)| region.look().is_some())
+}
+
+/// The same, with those that are looked into only to be compared with their bundles.
+pub fn compared(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
     let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    active.filter_map(|region| Some((region, region.look.as_ref()?)))
+    active.filter_map(|region| Some((region, region.compared.as_ref()?)))
 }
 
 /// Looks where none may be had.
@@ -452,6 +457,15 @@ fn seen(fleet: &Fleet, cluster: &Cluster, errand: &Errand) -> Result<(Looked, Ve
         return Err(Reason::new(message, "Check what is between pouch and the API server."));
     }
     Ok((looked, withheld))
+}
+
+/// Says so if a cluster is another one than that for which a bundle was made.
+///
+/// # Errors
+/// Where the cluster does not say which one it is.
+pub fn is_another(cluster: &Cluster, made_for: &str) -> Result<Option<String>, Reason> {
+    let uid = identity(cluster)?;
+    Ok((uid != *made_for).then(|| format!("this is cluster {uid}, and the bundle was made for cluster {made_for}")))
 }
 
 /// The UID of the cluster's `kube-system`.

@@ -22,14 +22,14 @@ use crate::snapshot::{Lookup, Snapshot};
 /// The templates of a ClusterClass, or its faults.
 type Templates = Result<Vec<Templated>, Vec<Fault>>;
 
-/// What an object names, or its faults.
+/// The names in an object, or its faults.
 type AllNamed = Result<Vec<Named>, Vec<Fault>>;
 
 /// What is known of the objects behind Clusters.
 pub(super) struct Behind<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) snapshot: &'a Snapshot,
-    /// What objects and templates name, by key and source, and by the namespace of the Clusters that use them.
+    /// The names in objects and templates, by key and source, and by the namespace of the Clusters that use them.
     named: BTreeMap<(ObjectKey, SourceName, Namespace), AllNamed>,
     classes: BTreeMap<ObjectKey, Arc<Templates>>,
     /// The objects that make the machines of Clusters.
@@ -52,7 +52,7 @@ pub(super) struct Looked<'a> {
     pub(super) roots: BTreeSet<Root>,
     /// The other sources with an equal copy of it that may have machines of it. They add nothing.
     pub(super) others: Vec<&'a SourceName>,
-    /// Whether its own source is trusted with what has no namespace, and so with more than the others.
+    /// True if its own source is trusted with what has no namespace, and so with more than the others.
     is_trusted: bool,
     /// The machines, and templates of machines, that were looked at, and whether each names something.
     pub(super) machines: BTreeMap<ObjectKey, bool>,
@@ -208,17 +208,10 @@ impl<'a> Behind<'a> {
     fn absent(&self, looked: &Looked<'_>, key: &ObjectKey, field: &str) -> Finding {
         let message = format!("{field} names {key}, which is in no source");
         let help = match self.snapshot.ignored(key) {
-            Some(origin) => format!(
-                "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen `provides` \
-                 if you trust everybody who writes that source."
-            ),
             None if key.kind == cluster::class_kind() => {
                 format!("Add the ClusterClass with its templates, or correct the reference. {}", cure(looked.cluster))
             }
-            None => {
-                let meant = self.snapshot.did_you_mean(key, false);
-                format!("{meant}Add the object, or correct the reference.")
-            }
+            _ => self.snapshot.cure_of_absence(key, false),
         };
         Finding::new(Code::MissingReference, message).about(key).help(help)
     }
@@ -455,12 +448,12 @@ impl Looked<'_> {
 }
 
 /// The finding about an object whose source was not asked for it.
-pub(super) fn unasked(key: &ObjectKey) -> Finding {
+fn unasked(key: &ObjectKey) -> Finding {
     let finding = Finding::new(Code::Unread, format!("whether {key} exists was not asked")).about(key);
     finding.help("Give it to pouch in clear: it holds no secret.")
 }
 
-/// What helps where machines of a Cluster stand in several sources.
+/// The cure where machines of a Cluster stand in several sources.
 pub(super) const IN_ONE_SOURCE: &str =
     "Keep a Cluster and what makes its machines in one source, and no copy in another one.";
 

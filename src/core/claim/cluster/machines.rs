@@ -3,7 +3,7 @@
 //! Only machines of providers count that let them name an identity of their own. What makes them is found by the name
 //! of the Cluster in it, and by the Cluster's own reference to its control plane.
 //!
-//! What makes machines counts in the Cluster's own source alone, and what it names in that source: copies elsewhere neither
+//! Makers of machines count in the Cluster's own source alone, and what they name in that source: copies elsewhere neither
 //! add to it nor take from it. Failure domains have no namespace, and are also those of sources that are trusted with such.
 //!
 //! Machines take nothing from their Cluster. What is wrong with them, or may be missing, leaves open which identities
@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::behind::{Behind, IN_ONE_SOURCE, Looked, cure};
-use super::makers::{Makers, Making, naming};
+use super::makers::{Makers, Making, has_no_spec, naming};
 use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Owner, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::Source;
@@ -202,32 +202,30 @@ impl<'a> Behind<'a> {
         // They have no namespace: a Secret that one names stands in that of the controller.
         let own = self.fleet.controller_of(domain);
         let mut chosen = BTreeSet::new();
-        for (at, source) in sources.iter().enumerate() {
+        for source in sources {
+            let is_own = *source == looked.cluster.origin.source;
             for zone in of(source).into_values() {
                 // Of those that the Cluster's own source has, no other one counts.
-                let is_own = at == 0;
                 let counts = is_own || self.copy_in(&looked.cluster.origin.source, &zone.key).is_none();
                 if !counts || !chosen.insert(&zone.key) {
                     continue;
                 }
                 let is_told = |fault: &&Fault| !is_own || fault.code != Code::Shadowed;
                 looked.faults(zone.faults.iter().filter(is_told), zone);
-                if zone.body.get("spec").is_none() {
+                if has_no_spec(zone) {
                     let finding = Finding::new(Code::InvalidObject, format!("{} has no spec", zone.key));
                     looked
                         .findings
                         .push(finding.about(&zone.key).at(&zone.origin).help("Write it, or remove the object."));
                 }
-                let is_read = !zone.is_mistyped() && !zone.faults.iter().filter(is_told).any(is_contested);
+                let is_read =
+                    !zone.is_mistyped() && !zone.faults.iter().filter(is_told).any(|fault| fault.code.is_of_copies());
                 if is_read && self.take_from(looked, domain, zone, false, own) {
                     looked.makers.insert(zone.key.clone());
                 }
             }
-            if let Some(zone) = makers
-                .zones(source)
-                .and_then(|zones| zones.unclear(&kind))
-                .filter(|zone| selector.is_some() && !chosen.contains(&zone.key))
-            {
+            let unclear = makers.zones(source).into_iter().flat_map(|zones| zones.unclear(&kind));
+            if let Some(zone) = unclear.filter(|_| selector.is_some()).find(|zone| !chosen.contains(&zone.key)) {
                 looked.unclear(zone);
             }
         }
@@ -262,11 +260,6 @@ impl<'a> Behind<'a> {
         };
         Finding::new(Code::MissingReference, message).about(key).at(&looked.cluster.origin).help(help)
     }
-}
-
-/// Returns true for a fault that says that a copy of another source, or another one of the same, says something else.
-fn is_contested(fault: &Fault) -> bool {
-    matches!(fault.code, Code::Shadowed | Code::DuplicateObject)
 }
 
 /// Adds the finding that a source may have more of what makes machines, or of failure domains.

@@ -39,8 +39,8 @@ pub(super) struct Makers<'a> {
     of: BTreeMap<(SourceName, Namespace, Name), Vec<usize>>,
     /// Those whose Cluster is unknown, by their source and namespace.
     strays: BTreeMap<(SourceName, Namespace), Strays>,
-    /// The namespaces of the Clusters, by their source and name.
-    clusters: BTreeMap<(SourceName, Name), Vec<Namespace>>,
+    /// The namespaces of the Clusters, by their source and name, if a stray was seen.
+    clusters: Option<BTreeMap<(SourceName, Name), Vec<Namespace>>>,
     /// The number of strays for which near namespaces were sought, by source.
     sought: BTreeMap<SourceName, usize>,
     zones: BTreeMap<SourceName, Zones<'a>>,
@@ -102,19 +102,13 @@ pub(super) struct Zones<'a> {
     all: Vec<&'a Object>,
     named: BTreeMap<&'a ObjectKey, Vec<usize>>,
     labelled: BTreeMap<(&'a str, &'a str), Vec<usize>>,
-    /// The first whose labels or content cannot be read.
-    unclear: Option<&'a Object>,
+    /// Those whose labels or content cannot be read.
+    unclear: Vec<&'a Object>,
 }
 
 impl<'a> Makers<'a> {
     pub(super) fn among(fleet: &Fleet, snapshot: &'a Snapshot) -> Self {
         let mut found = Self::default();
-        let kind = cluster::cluster_kind();
-        let clusters = snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key));
-        for Object { key, origin, .. } in clusters {
-            let at = (origin.source.clone(), key.name.clone());
-            found.clusters.entry(at).or_default().extend(key.namespace.clone());
-        }
         for maker in naming() {
             let kind = maker.group_kind();
             for object in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
@@ -149,7 +143,7 @@ impl<'a> Makers<'a> {
             Owner::Naming => return,
         };
         if named.is_empty() {
-            let near = self.near(source, namespace, &makes.owner);
+            let near = self.near(snapshot, source, namespace, &makes.owner);
             for namespace in core::iter::once(namespace).chain(&near) {
                 let strays = self.strays.entry((source.clone(), namespace.clone())).or_default();
                 strays.add(self.all.len(), Meant::of(&makes.owner));
@@ -163,14 +157,21 @@ impl<'a> Makers<'a> {
     }
 
     /// The namespaces called nearly like one in which a source has a Cluster of the name that an owner has.
-    fn near(&mut self, source: &SourceName, namespace: &Namespace, owner: &Owner) -> Vec<Namespace> {
+    fn near(
+        &mut self,
+        snapshot: &Snapshot,
+        source: &SourceName,
+        namespace: &Namespace,
+        owner: &Owner,
+    ) -> Vec<Namespace> {
         let Owner::Is(name) = owner else { return Vec::new() };
         let sought = self.sought.entry(source.clone()).or_default();
         *sought = sought.saturating_add(1);
         if *sought > MOST_SOUGHT {
             return Vec::new();
         }
-        let there = self.clusters.get(&(source.clone(), name.clone())).into_iter().flatten();
+        let clusters = self.clusters.get_or_insert_with(|| clusters(snapshot));
+        let there = clusters.get(&(source.clone(), name.clone())).into_iter().flatten();
         there.filter(|other| edits(other.as_str(), namespace.as_str()).is_some()).cloned().collect()
     }
 
@@ -217,13 +218,13 @@ impl<'a> Zones<'a> {
             let is_left = zone.labels.iter().any(|(_, value)| is_template(value));
             is_left || has_no_spec(zone) || zone.faults.iter().any(is_told)
         };
-        self.unclear = self.unclear.or_else(|| is_unclear().then_some(zone));
+        self.unclear.extend(is_unclear().then_some(zone));
         self.all.push(zone);
     }
 
-    /// One of a kind whose labels or content cannot be read, so that it may be selected although it is not.
-    pub(super) fn unclear(&self, kind: &GroupKind) -> Option<&'a Object> {
-        self.unclear.filter(|zone| zone.key.kind == *kind)
+    /// Those of a kind whose labels or content cannot be read, so that they may be selected although they are not.
+    pub(super) fn unclear(&self, kind: &GroupKind) -> impl Iterator<Item = &'a Object> {
+        self.unclear.iter().copied().filter(|zone| zone.key.kind == *kind)
     }
 
     /// Those of a name.
@@ -253,7 +254,18 @@ impl<'a> Zones<'a> {
     }
 }
 
-fn has_no_spec(zone: &Object) -> bool {
+/// The namespaces of the Clusters, by their source and name.
+fn clusters(snapshot: &Snapshot) -> BTreeMap<(SourceName, Name), Vec<Namespace>> {
+    let mut found: BTreeMap<_, Vec<Namespace>> = BTreeMap::new();
+    let kind = cluster::cluster_kind();
+    for Object { key, origin, .. } in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
+        found.entry((origin.source.clone(), key.name.clone())).or_default().extend(key.namespace.clone());
+    }
+    found
+}
+
+/// Returns true if nothing of a failure domain says what it names.
+pub(super) fn has_no_spec(zone: &Object) -> bool {
     zone.body.get("spec").is_none()
 }
 

@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 
 use super::file::{FOLDER, SetupFile};
 use super::signing::Signer;
-use super::{READER, Setup, SetupRegion, application, for_flux, published};
+use super::{READER, Setup, SetupRegion, application, published};
 use crate::config::ArgoMode;
 use crate::init::scalar::scalar;
 use crate::name::Scope;
@@ -15,7 +15,7 @@ use crate::name::Scope;
 impl Setup {
     /// The same for Argo CD, beside what its repository is called.
     pub(super) fn login(&self, indent: &str) -> String {
-        let from = match for_flux(&self.url()).starts_with("ssh://") {
+        let from = match self.url_for_flux().starts_with("ssh://") {
             true => "--from-file=sshPrivateKey=DEPLOY_KEY",
             false => READER,
         };

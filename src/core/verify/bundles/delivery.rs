@@ -159,7 +159,7 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &BundleT
 
 /// The delivery that a region's own files describe, and the output's path in them; else the file that cannot be
 /// understood.
-fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, String), String> {
+pub(super) fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, String), String> {
     let directory = &region.directory;
     let flux = format!("{}/core.yaml", path::flux(directory));
     let argo = format!("{}/application.yaml", path::argocd(directory));

@@ -3,13 +3,13 @@
 //! Only what was proved is handed out: the caller stops before this where anything was found.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use zeroize::Zeroizing;
 
+use super::delivery::inferred;
 use super::region::ProvedRegion;
 use super::tree::BundleTree;
 use crate::config::Delivery;
@@ -30,7 +30,7 @@ pub struct Unpacked {
     pub directory: Directory,
     /// SHA-256 of `bundle.yaml` in lower-case hex.
     pub digest: String,
-    /// Flux or Argo CD, if the bundle is written for one of these to apply.
+    /// The consumer that applies the bundle, such as Flux, if there is one.
     pub consumer: Option<&'static str>,
     /// The UID of the cluster for which the bundle was made, if pouch looked into that.
     pub cluster: Option<String>,
@@ -135,22 +135,16 @@ pub fn unpack<'r>(
     }
     let own = tree.get(path::manifest(&region.directory).as_str()).map(|standing| sha256_hex(&standing.bytes));
     let (fleet, directory) = (region.manifest.fleet.clone(), region.directory.clone());
-    let (digest, consumer, cluster) = (own.unwrap_or_default(), consumer(region), region.manifest.cluster.clone());
+    let (digest, consumer, cluster) =
+        (own.unwrap_or_default(), consumer(region, tree), region.manifest.cluster.clone());
     Ok(Unpacked { fleet, directory, digest, consumer, cluster, text: stream, places })
 }
 
-/// Flux or Argo CD, by the files of the bundle. An ApplicationSet is the fleet's: of that, only the configuration tells.
-fn consumer(region: &ProvedRegion<'_>) -> Option<&'static str> {
-    let directory = &region.directory;
-    let lists = |folder: &str| region.manifest.files.iter().any(|file| file.path.as_str().starts_with(folder));
-    let ksops = format!("{}/argocd/", path::region(directory));
-    if lists(&format!("{}/", path::flux(directory))) {
-        return Some("Flux");
-    }
-    let is_argo = lists(&format!("{}/", path::argocd(directory)))
-        || lists(&ksops)
-        || region.to.is_some_and(|to| matches!(to.delivery(), Delivery::ArgoCd(_)));
-    is_argo.then_some("Argo CD")
+/// The consumer for which a bundle is written, if there is one.
+fn consumer(region: &ProvedRegion<'_>, tree: &BundleTree) -> Option<&'static str> {
+    let told = region.to.filter(|_| region.follows()).map(|to| to.delivery().clone());
+    let delivery = told.or_else(|| inferred(region, tree).ok().map(|(delivery, _)| delivery))?;
+    (delivery != Delivery::None).then(|| delivery.consumer())
 }
 
 const BREAK: &str = "---\n";

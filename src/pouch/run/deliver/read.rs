@@ -18,7 +18,7 @@ use crate::cluster::write::{Applied, Written};
 use crate::cluster::{Broken, Cluster, Created, Got, Served, core_resource};
 use crate::error::Failure;
 use crate::session::Session;
-use crate::survey::look::identity;
+use crate::survey::look::is_another;
 
 /// What is known of a region.
 pub(super) struct Known {
@@ -74,16 +74,13 @@ fn may_not(cluster: &Cluster, verb: &str, key: &ObjectKey) -> Failure {
 /// Refuses a cluster that is another one than that for which the bundle was made.
 pub(super) fn hold_to_cluster(subject: &Applying<'_>, cluster: &Cluster) -> Result<(), Failure> {
     let Some(made_for) = &subject.unpacked.cluster else { return Ok(()) };
-    let uid = identity(cluster).map_err(|reason| {
+    let another = is_another(cluster, made_for).map_err(|reason| {
         let message = format!("whether this is the cluster that the bundle was made for is unknown: {}", reason.why);
         Failure::unavailable(message, format!("{} {}", reason.help, told::RIGHTS))
     })?;
-    if uid == *made_for {
-        return Ok(());
-    }
-    let message = format!("this is cluster {uid}, and the bundle was made for cluster {made_for}: nothing was applied");
+    let Some(message) = another else { return Ok(()) };
     let help = "Check --context. If the region has a new cluster, publish for that first.";
-    Err(Failure::unavailable(message, help))
+    Err(Failure::unavailable(format!("{message}: nothing was applied"), help))
 }
 
 /// Reads the inventory, with its resourceVersion; an empty one where there is none.

@@ -19,10 +19,7 @@ use super::names::{NamedRegion, Names, region_entry};
 use crate::error::{Failure, said};
 use crate::run::keyfiles::{KeyFolder, KeyPair, MakeError, key_file};
 use crate::session::Session;
-use crate::settings::{self, read_text};
-
-/// The most bytes of a configuration, as they are read elsewhere.
-const MOST: u64 = 1 << 20;
+use crate::settings::{self, MAX_FILE_BYTES, read_text};
 
 /// Adds the regions that are named to the configuration, each with a key pair, and makes what goes to standard output.
 ///
@@ -32,10 +29,10 @@ const MOST: u64 = 1 << 20;
 pub fn add(session: &Session, names: &Names) -> Result<String, Failure> {
     let (path, ambient) = (&session.global.file, &session.ambient);
     let place = KeyFolder::new(path, ambient);
-    let before = settings::load(path, ambient)?.fleet;
     let whole = ambient.cwd().join(path);
     let unread = |message: String| Failure::usage(message, "Name the configuration with -f.");
-    let mut text = read_text(&whole, MOST).map_err(|fault| unread(fault.message("the configuration")))?;
+    let mut text = read_text(&whole, MAX_FILE_BYTES).map_err(|fault| unread(fault.message("the configuration")))?;
+    let before = settings::load_edited(&text, path, ambient)?.fleet;
     let mut keys = Vec::new();
     for NamedRegion { name, with } in &names.regions {
         if !is_directory(name) {
@@ -50,7 +47,7 @@ pub fn add(session: &Session, names: &Names) -> Result<String, Failure> {
         text = with_region(&text, &entry).ok_or_else(|| no_place(name))?;
         keys.push(key);
     }
-    let after = settings::load_edited(text.clone(), path, ambient)?.fleet;
+    let after = settings::load_edited(&text, path, ambient)?.fleet;
     if let Some(name) = names.regions.iter().find(|region| !after.regions.contains_key(&Region::from(&*region.name))) {
         return Err(no_place(&name.name));
     }
@@ -89,12 +86,12 @@ pub fn add(session: &Session, names: &Names) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// What a region needs that was added.
+/// An added region, with what it needs.
 struct Added {
     setup: Setup,
-    /// Whether its file is written: what signs commits stands in the others' alone.
+    /// True if its file is written: the keys that sign commits stand in the others' alone.
     writes: bool,
-    /// Whether a Flux elsewhere applies its bundle.
+    /// True if a Flux elsewhere applies its bundle.
     on_hub: bool,
 }
 
@@ -115,7 +112,7 @@ fn added(names: &Names, region: &NamedRegion, after: &Fleet, place: &KeyFolder) 
     Some(Added { setup, writes, on_hub })
 }
 
-/// Who applies the bundle of a region.
+/// The consumer that applies the bundle of a region.
 fn consumer(delivery: &Delivery) -> Consumer {
     match delivery {
         Delivery::None => Consumer::None,
@@ -125,14 +122,14 @@ fn consumer(delivery: &Delivery) -> Consumer {
     }
 }
 
-/// What a configuration means for some of its regions.
+/// The meaning of a configuration for some of its regions.
 fn means(fleet: &Fleet, is_told: impl Fn(&RegionConfig) -> bool) -> String {
     let mut fleet = fleet.clone();
     fleet.regions.retain(|_, region| is_told(region));
     emit(&show::tree(&fleet)).to_string()
 }
 
-/// That the text of the configuration has no place for a region.
+/// The failure where the text of the configuration has no place for a region.
 fn no_place(name: &str) -> Failure {
     Failure::usage(
         format!("region {name} cannot be added: the entries of `regions` do not stand on lines of their own"),

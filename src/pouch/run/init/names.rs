@@ -26,7 +26,7 @@ use crate::run::keyfiles::{
 pub struct NamedRegion {
     /// The name that Credentials use.
     pub name: String,
-    /// Who applies its bundle, if that is said of it alone.
+    /// The consumer that applies its bundle, if that is said of it alone.
     pub with: Option<Consumer>,
 }
 
@@ -38,9 +38,9 @@ pub struct Names {
     pub fleet: String,
     /// The namespace that k0rdent runs in.
     pub system_namespace: String,
-    /// Who applies the bundles, where what that needs is to be written too and nothing else is said of a region.
+    /// The consumer that applies the bundles of all regions that name none, if its files are to be written.
     pub with: Option<Consumer>,
-    /// Whether k0rdent itself distributes nothing to the regions.
+    /// True if k0rdent itself distributes nothing to the regions.
     pub push_disabled: bool,
     /// The repository of the bundles.
     pub repository: Option<String>,
@@ -59,6 +59,11 @@ struct Served<'a> {
 }
 
 impl Names {
+    /// Returns true if it is said who applies some bundles.
+    fn decides(&self) -> bool {
+        self.with.is_some() || self.regions.iter().any(|region| region.with.is_some())
+    }
+
     /// The consumers with their regions, in the order in which these are named.
     fn served(&self) -> Vec<Served<'_>> {
         let mut all: Vec<Served<'_>> = Vec::new();
@@ -72,7 +77,7 @@ impl Names {
         all
     }
 
-    /// What a consumer needs, for these regions by their names and folders.
+    /// The set-up of a consumer, for these regions by their names and folders.
     pub(super) fn setup<'a>(
         &self,
         with: Option<Consumer>,
@@ -105,22 +110,13 @@ impl Names {
     /// # Errors
     /// Where two are called alike.
     pub(super) fn files(&self, setups: &[Setup]) -> Result<Vec<SetupFile>, MakeError> {
-        let is_wanted = self.with.is_some() || self.regions.iter().any(|region| region.with.is_some());
-        let own = setups.iter().filter(|_| is_wanted).flat_map(Setup::files);
+        let own = setups.iter().filter(|_| self.decides()).flat_map(Setup::files);
         let files: Vec<SetupFile> = own.chain(setups.first().and_then(Setup::signers)).collect();
         let mut paths = BTreeSet::new();
         match files.iter().find(|file| !paths.insert(&file.path)) {
             Some(twice) => Err(MakeError::Clash(twice.path.clone())),
             None => Ok(files),
         }
-    }
-
-    /// The entry of a region; if several consumers apply bundles, it says which one does.
-    fn entry(&self, region: &NamedRegion, recipient: &Recipient) -> String {
-        let name = &region.name;
-        let several = self.served().len() > 1;
-        let with = region.with.or(self.with).filter(|_| several);
-        region_entry(name, recipient, with, self.push_disabled)
     }
 
     /// The key that signs commits, where one is named.
@@ -147,8 +143,12 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     let files = names.files(&setups)?;
     place.check(key_files.iter().chain(files.iter().map(|file| &file.path)))?;
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
-    let entries: Vec<String> =
-        names.regions.iter().zip(&keys).map(|(region, key)| names.entry(region, &key.recipient)).collect();
+    // Where one consumer applies all bundles, what regions share says so.
+    let own = |region: &NamedRegion| region.with.or(names.with).filter(|_| served.len() > 1);
+    let entry = |(region, key): (&NamedRegion, &KeyPair)| {
+        region_entry(&region.name, &key.recipient, own(region), names.push_disabled)
+    };
+    let entries: Vec<String> = names.regions.iter().zip(&keys).map(entry).collect();
     let mut blocks = blocks(&entries.join("\n"), &place.base);
     if names.system_namespace != SYSTEM_NAMESPACE {
         blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
@@ -162,7 +162,7 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     Ok(out)
 }
 
-/// What a path means as the repository, if it is one.
+/// The words about a repository that is a path, if it is one.
 pub(super) fn told_of_path(setups: &[Setup]) -> String {
     let Some(setup) = setups.iter().find(|setup| setup.repository.as_deref().is_some_and(is_local)) else {
         return String::new();
@@ -204,7 +204,7 @@ pub(super) fn check_fleet(names: &Names) -> Result<(), MakeError> {
 fn check_names(names: &Names) -> Result<(), MakeError> {
     check_fleet(names)?;
     let mut seen = BTreeSet::new();
-    let decides = names.with.is_some() || names.regions.iter().any(|region| region.with.is_some());
+    let decides = names.decides();
     for NamedRegion { name, with } in &names.regions {
         if !is_directory(name) {
             return Err(MakeError::Name(name.clone(), "region"));

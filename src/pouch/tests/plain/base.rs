@@ -236,7 +236,7 @@ fn a_base_that_cannot_be_judged_hides_nothing() {
         .says("--baseline FILE");
 }
 
-/// What a change does to the folder of bundles is new, also where that folder stands in the repository.
+/// Changes to the folder of bundles are new, also where that folder stands in the repository.
 #[test]
 fn what_a_change_does_to_the_bundles_is_new() {
     let fleet = changed();
@@ -293,7 +293,7 @@ fn the_configuration_of_a_base_runs_nothing_beside_the_trusted_one() {
     assert!(fleet.has("PWNED"));
 }
 
-/// What a source reads of this repository is read at the base, and what is in no commit hides nothing.
+/// Sources that read this repository are read at the base, and what is in no commit hides nothing.
 #[test]
 fn sources_are_read_at_the_base_where_they_can_be() {
     let fleet = changed();
@@ -352,7 +352,7 @@ fn what_a_baseline_says_is_shown_on_one_line() {
     baseline("abc").ends(64).says("the baseline known.json cannot be used");
 }
 
-/// What a change silences or switches off is not cured by it, and that it does so is told.
+/// Findings that a change silences or switches off are not cured by it, and that it does so is told.
 #[test]
 fn what_a_change_hides_is_not_cured() {
     let fleet = changed();

@@ -302,7 +302,7 @@ fn regions_of_several_consumers_begin_in_one_run() {
     assert_eq!(fleet.read("pouch.yaml").matches("k0rdentPushDisabled").count(), 0);
 }
 
-/// A path is a repository for whoever tries pouch, and it is said that no cluster reads it.
+/// A path is a repository for a first try, and it is said that no cluster reads it.
 #[test]
 fn a_path_as_repository_is_taken_and_explained() {
     let fleet = Fleet::empty();

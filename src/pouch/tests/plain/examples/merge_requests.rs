@@ -64,7 +64,7 @@ fn a_merge_request_is_planned_by_what_the_target_says() {
         place.set("TARGET", job["variables"]["TARGET"].as_str().unwrap());
         place.run(&["sh", "-e"], &script(&job), "fork").ends(7);
         let plan = place.fleet.read("fork/plan.md");
-        // Who reads what it proposes is told, and is nobody who reads what is planned.
+        // The reader that it proposes is told, and does not read what is planned.
         let readers = format!("the bundle of region eu can now be opened by {THEIRS}");
         assert!(plan.contains("Credential eu-team/late") && plan.contains(&readers), "{plan}");
         assert!(!plan.contains("recipient-added") && plan.matches(THEIRS).count() == 1, "{plan}");

@@ -98,7 +98,7 @@ fn a_pull_request_from_a_fork_is_planned_by_what_the_base_says() {
         plan.contains("Credential eu-team/late") && plan.contains("`broken     Credential eu-team/wrong"),
         "{plan}"
     );
-    // Who reads what it proposes is told, and is nobody who reads what is planned.
+    // The reader that it proposes is told, and does not read what is planned.
     let readers = format!("the bundle of region eu can now be opened by {THEIRS}");
     assert!(plan.contains(&readers) && plan.matches(THEIRS).count() == 1, "{plan}");
     assert!(
